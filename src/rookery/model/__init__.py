@@ -1,0 +1,1 @@
+"""What a job is, as pure data: states, priorities, backoff, durations, instants, ids, names."""

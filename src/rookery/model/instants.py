@@ -1,0 +1,46 @@
+"""Points in time: whole milliseconds since 1970 inside, RFC 3339 outside."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+_TIME: Final = re.compile(
+    r"(\d{4}-\d{2}-\d{2})[Tt ](\d{2}:\d{2}:\d{2})(?:[.,](\d{1,9}))?([Zz]|[+-]\d{2}:?\d{2})", re.ASCII
+)
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND: Final = timedelta(milliseconds=1)
+
+LATEST: Final = 253_402_300_799_999
+"""The last millisecond of the year 9999."""
+
+
+class BadInstant(ValueError):
+    """Text that is no point in time."""
+
+
+def parse_instant(text: str) -> int:
+    """RFC 3339 with any offset; a part of a millisecond counts as a whole one, so that nothing runs early."""
+    match = _TIME.fullmatch(text.strip())
+    if match is None:
+        raise BadInstant(f"invalid time {text[:64]!r} (write it like 2026-02-10T12:00:00Z)")
+    day, clock, fraction, offset = match.groups()
+    try:
+        whole = datetime.fromisoformat(f"{day}T{clock}{'+00:00' if offset in 'Zz' else offset}")
+        ms = (whole - _EPOCH) // _MILLISECOND
+    except (ValueError, OverflowError) as error:
+        raise BadInstant(f"invalid time {text[:64]!r} ({error})") from None
+    if fraction:
+        ms += -(-int(fraction.ljust(9, "0")) // 1_000_000)
+    if not 0 <= ms <= LATEST:
+        raise BadInstant(f"time {text[:64]!r} is out of range")
+    return ms
+
+
+def format_instant(ms: int) -> str:
+    """`2026-02-10T12:00:00.123Z`."""
+    whole = _EPOCH + timedelta(seconds=ms // 1000)
+    return f"{whole:%Y-%m-%dT%H:%M:%S}.{ms % 1000:03d}Z" if whole.year > 999 else _early(whole, ms)
+
+
+def _early(whole: datetime, ms: int) -> str:
+    return f"{whole.year:04d}-{whole:%m-%dT%H:%M:%S}.{ms % 1000:03d}Z"

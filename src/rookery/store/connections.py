@@ -1,0 +1,41 @@
+"""Opening the SQLite file: one connection that writes, any number that only read."""
+
+from pathlib import Path
+
+import apsw
+
+from rookery.store.migrations import migrate
+
+WRITER_CACHE_KIB = 48 * 1024
+READER_CACHE_KIB = 8 * 1024
+CHECKPOINT_PAGES = 4000
+BUSY_TIMEOUT_MS = 60_000
+STATEMENT_CACHE = 200
+
+SYNCHRONOUS = {"full": "FULL", "relaxed": "NORMAL"}
+
+
+def open_writer(path: str | Path, *, durability: str = "full") -> apsw.Connection:
+    """Open (or create) a store for writing and bring its schema up to date."""
+    db = apsw.Connection(str(path), statementcachesize=STATEMENT_CACHE)
+    try:
+        db.set_busy_timeout(BUSY_TIMEOUT_MS)
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute(f"PRAGMA synchronous = {SYNCHRONOUS[durability]}")
+        db.execute(f"PRAGMA cache_size = -{WRITER_CACHE_KIB}")
+        db.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
+        db.execute("PRAGMA journal_size_limit = 67108864")
+        migrate(db)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def open_reader(path: str | Path) -> apsw.Connection:
+    """Open an existing store for reading; it sees every commit and never waits for one."""
+    db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY, statementcachesize=STATEMENT_CACHE)
+    db.set_busy_timeout(BUSY_TIMEOUT_MS)
+    db.execute("PRAGMA query_only = ON")
+    db.execute(f"PRAGMA cache_size = -{READER_CACHE_KIB}")
+    return db
