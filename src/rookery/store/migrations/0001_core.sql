@@ -11,7 +11,7 @@ CREATE TABLE machine (
 INSERT INTO machine VALUES (1, 0, '00000000000000000000000000', 0, 0);
 
 -- The counts are kept up to date by every batch, so that nobody counts jobs.
-CREATE TABLE queues (
+CREATE TABLE queue (
   id              INTEGER PRIMARY KEY,
   namespace       TEXT NOT NULL,
   name            TEXT NOT NULL UNIQUE,       -- with `namespace::` in front unless that is `default`
@@ -33,7 +33,7 @@ CREATE TABLE queues (
   failed          INTEGER NOT NULL DEFAULT 0  -- attempts ever failed
 ) STRICT;
 
-CREATE TABLE jobs (
+CREATE TABLE job (
   seq             INTEGER PRIMARY KEY,        -- order of arrival
   id              TEXT NOT NULL UNIQUE,
   queue           INTEGER NOT NULL,
@@ -85,16 +85,21 @@ CREATE TABLE jobs (
   result          TEXT
 ) STRICT;
 
+CREATE INDEX job_of_queue ON job (queue, state, seq);
+
 -- The live sets. Finished jobs are in none of them but the last, so the past costs nothing.
-CREATE INDEX jobs_ready ON jobs (queue, rank, order_key, seq) WHERE state = 'pending' AND waiting_on = 0;
-CREATE INDEX jobs_leased ON jobs (lease_until) WHERE state = 'active';
-CREATE INDEX jobs_due ON jobs (scheduled_at) WHERE state IN ('scheduled', 'retrying');
-CREATE INDEX jobs_expiring ON jobs (expire_at)
+CREATE INDEX job_ready ON job (queue, rank, order_key, seq) WHERE state = 'pending' AND waiting_on = 0;
+CREATE INDEX job_leased ON job (lease_until) WHERE state = 'active';
+CREATE INDEX job_due ON job (scheduled_at) WHERE state IN ('scheduled', 'retrying');
+CREATE INDEX job_expiring ON job (expire_at)
   WHERE expire_at IS NOT NULL AND state IN ('pending', 'scheduled', 'retrying', 'held');
-CREATE INDEX jobs_finished ON jobs (coalesce(completed_at, failed_at, created_at))
+CREATE INDEX job_finished ON job (coalesce(completed_at, failed_at, created_at))
   WHERE state IN ('completed', 'dead', 'cancelled');
 
-CREATE TABLE errors (
+-- Completed jobs whose dependents have not all been told yet.
+CREATE INDEX job_unblocking ON job (seq) WHERE was_completed = 1 AND dependents > 0;
+
+CREATE TABLE error (
   id         INTEGER PRIMARY KEY,
   job        INTEGER NOT NULL,
   attempt    INTEGER NOT NULL,
@@ -102,9 +107,9 @@ CREATE TABLE errors (
   backtrace  TEXT,
   created_at INTEGER NOT NULL
 ) STRICT;
-CREATE INDEX errors_of_job ON errors (job);
+CREATE INDEX error_of_job ON error (job);
 
-CREATE TABLE events (
+CREATE TABLE event (
   seq    INTEGER PRIMARY KEY,
   type   TEXT NOT NULL,
   job_id TEXT NOT NULL,
@@ -112,25 +117,25 @@ CREATE TABLE events (
   at     INTEGER NOT NULL,
   data   TEXT
 ) STRICT;
-CREATE INDEX events_of_job ON events (job_id);
+CREATE INDEX event_of_job ON event (job_id);
 
-CREATE TABLE unique_locks (
+CREATE TABLE unique_lock (
   queue      INTEGER NOT NULL,
   key        TEXT NOT NULL,
   job        INTEGER NOT NULL,
   expires_at INTEGER NOT NULL,
   PRIMARY KEY (queue, key)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX unique_locks_by_end ON unique_locks (expires_at);
+CREATE INDEX unique_lock_by_end ON unique_lock (expires_at);
 
-CREATE TABLE dependencies (
+CREATE TABLE dependency (
   dependency INTEGER NOT NULL,                -- the job that must complete
   dependent  INTEGER NOT NULL,                -- the job that waits
   PRIMARY KEY (dependency, dependent)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX dependencies_of_dependent ON dependencies (dependent);
+CREATE INDEX dependency_of_dependent ON dependency (dependent);
 
-CREATE TABLE job_batches (
+CREATE TABLE job_batch (
   id               TEXT PRIMARY KEY,
   namespace        TEXT NOT NULL,
   total            INTEGER NOT NULL,
@@ -141,17 +146,17 @@ CREATE TABLE job_batches (
   callback_payload TEXT,
   created_at       INTEGER NOT NULL
 ) STRICT;
-CREATE INDEX job_batches_done ON job_batches (created_at) WHERE pending = 0;
+CREATE INDEX job_batch_done ON job_batch (created_at) WHERE pending = 0;
 
 -- Claims of throttled queues inside their window; n counts them, so that nobody counts rows.
-CREATE TABLE throttle_claims (
+CREATE TABLE throttle_claim (
   queue INTEGER NOT NULL,
   at    INTEGER NOT NULL,
   n     INTEGER NOT NULL,
   PRIMARY KEY (queue, at, n)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE workers (
+CREATE TABLE worker (
   namespace      TEXT NOT NULL,
   id             TEXT NOT NULL,
   hostname       TEXT,
@@ -161,7 +166,7 @@ CREATE TABLE workers (
   PRIMARY KEY (namespace, id)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE idempotency_keys (
+CREATE TABLE idempotency_key (
   namespace  TEXT NOT NULL,
   key        TEXT NOT NULL,
   digest     TEXT NOT NULL,
@@ -169,7 +174,7 @@ CREATE TABLE idempotency_keys (
   expires_at INTEGER NOT NULL,
   PRIMARY KEY (namespace, key)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX idempotency_keys_by_end ON idempotency_keys (expires_at);
+CREATE INDEX idempotency_key_by_end ON idempotency_key (expires_at);
 
 -- What must reach the outside world because of a commit, until it has.
 CREATE TABLE outbox (

@@ -1,0 +1,101 @@
+"""Leasing jobs to workers: lowest rank first, then oldest, over all the queues a worker asks for."""
+
+from itertools import groupby
+from operator import attrgetter
+from typing import Any, Final
+
+from rookery.engine import limits, workers
+from rookery.engine.jobs import json_text
+from rookery.engine.ledger import Ledger, Queue
+from rookery.engine.ops import Claim, Claimed, ClaimedJob
+from rookery.model.job import ACTIVE, PENDING
+
+_READY: Final = """
+    SELECT rank, order_key, seq, id, queue, payload, attempt + 1, max_retries, checkpoint, tags, agent
+      FROM job INDEXED BY job_ready
+     WHERE state = 'pending' AND waiting_on = 0 AND queue = ? AND (expire_at IS NULL OR expire_at > ?)
+     ORDER BY rank, order_key, seq
+     LIMIT ?
+"""
+_LEASE: Final = """
+    UPDATE job
+       SET state = 'active', attempt = ?, started_at = ?, lease = ?, lease_length = ?, lease_until = ?,
+           worker_id = ?, hostname = ?, outcome = NULL
+     WHERE seq = ?
+"""
+_TOKEN_MASK: Final = (1 << 62) - 1
+
+Row = tuple[Any, ...]
+
+
+def claim(ledger: Ledger, ops: list[Claim]) -> list[Claimed]:
+    """Lease jobs to each of these callers, in their order. Callers of the same queues share one look."""
+    results: list[Claimed] = []
+    leases: list[Row] = []
+    for queues, group in groupby(ops, key=attrgetter("queues")):
+        callers = list(group)
+        rows = _first_in_line(ledger, queues, sum(op.count for op in callers))
+        taken = 0
+        for op in callers:
+            if op.worker_id:
+                workers.seen(ledger, op.namespace, op.worker_id, op.hostname, op.queues)
+            share = rows[taken : taken + op.count]
+            taken += len(share)
+            results.append(Claimed(_hand_out(ledger, op, share, leases)))
+        ledger.executemany(_LEASE, leases)
+        leases.clear()
+    return results
+
+
+def _first_in_line(ledger: Ledger, names: tuple[str, ...], count: int) -> list[Row]:
+    """The first `count` jobs that may run, over all these queues."""
+    lines = []
+    for name in dict.fromkeys(names):
+        queue = ledger.find_queue(name)
+        if queue is not None and queue.ready > 0:
+            slots = min(count, limits.open_slots(ledger, queue))
+            if slots > 0:
+                lines.append(ledger.execute(_READY, (queue.id, ledger.now, slots)).fetchall())
+    if len(lines) == 1:
+        return lines[0]
+    return sorted((row for line in lines for row in line), key=lambda row: row[:3])[:count]
+
+
+def _hand_out(ledger: Ledger, op: Claim, rows: list[Row], leases: list[Row]) -> list[ClaimedJob]:
+    """Lease these jobs to one caller."""
+    now, until = ledger.now, ledger.now + op.lease
+    worker = f',"worker_id":{json_text(op.worker_id)}}}' if op.worker_id else "}"
+    jobs = []
+    queue: Queue | None = None
+    of_queue: dict[Queue, int] = {}
+    for row in rows:
+        _, _, seq, job_id, queue_id, payload, attempt, max_retries, checkpoint, tags, agent = row
+        if queue is None or queue.id != queue_id:
+            queue = ledger.queue_of(queue_id)
+        of_queue[queue] = of_queue.get(queue, 0) + 1
+        lease = ledger.ids.number() & _TOKEN_MASK
+        leases.append((attempt, now, lease, op.lease, until, op.worker_id or None, op.hostname or None, seq))
+        ledger.emit("started", job_id, queue.name, f'{{"attempt":{attempt}{worker}')
+        jobs.append(
+            ClaimedJob(
+                job_id,
+                queue.name,
+                payload,
+                attempt,
+                max_retries,
+                op.lease,
+                lease,
+                checkpoint,
+                tags,
+                agent,
+                row[0],
+            )
+        )
+    for queue, count in of_queue.items():
+        queue.counts[PENDING] -= count
+        queue.counts[ACTIVE] += count
+        ledger.changed.add(queue)
+        limits.record_claims(ledger, queue, count)
+    if rows:
+        ledger.due(until + 1)
+    return jobs

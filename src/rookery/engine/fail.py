@@ -1,0 +1,80 @@
+"""A worker gave up on an attempt: retry it later, or bury it."""
+
+import msgspec
+
+from rookery.engine import endings, leases
+from rookery.engine.jobs import Job, change_state, find_job, json_text
+from rookery.engine.ledger import Ledger
+from rookery.engine.ops import Fail, Failed, FailedJob, Failure, Refusal
+from rookery.model.backoff import retry_delay
+from rookery.model.instants import format_instant
+from rookery.model.job import DEAD, RETRYING
+
+_GOLDEN = 0x9E3779B97F4A7C15
+
+
+def fail(ledger: Ledger, op: Fail) -> Failed:
+    """Take note of failed attempts; each item stands alone."""
+    return Failed([_fail_one(ledger, item, op.namespace) for item in op.items])
+
+
+def _fail_one(ledger: Ledger, item: Failure, namespace: str) -> FailedJob | Refusal:
+    job = find_job(ledger, item.job_id, namespace)
+    if isinstance(job, Refusal):
+        return job
+    if leases.was_ended_by(job, item.lease, "fail"):
+        assert job.outcome is not None
+        return msgspec.json.decode(job.outcome, type=FailedJob)
+    refusal = leases.fault_of(job, item.lease, "fail")
+    if refusal is not None:
+        return refusal
+    return attempt_failed(ledger, job, item.error, item.backtrace)
+
+
+def attempt_failed(ledger: Ledger, job: Job, error: str, backtrace: str | None = None) -> FailedJob:
+    """Record the error, then retry later if attempts are left and the job has not expired, else bury it."""
+    job.failures += 1
+    remaining = max(0, job.max_retries - job.attempt)
+    if endings.is_expired(ledger, job):
+        remaining = 0
+    due = ledger.now + _delay(job) if remaining else None
+    answer = FailedJob(RETRYING if remaining else DEAD, due, remaining, job.attempt)
+    job.outcome = json_text(answer)
+    endings.record_error(ledger, job, error, backtrace)
+    queue = ledger.queue_of(job.queue)
+    queue.failed += 1
+    data = {
+        "error": error,
+        "attempt": job.attempt,
+        "status": answer.status,
+        "next_attempt_at": None if due is None else format_instant(due),
+    }
+    ledger.emit("failed", job.id, queue.name, json_text(data))
+    if due is None:
+        ledger.execute(
+            "UPDATE job SET failures = ?, lost_leases = 0 WHERE seq = ?",
+            (job.failures, job.seq),
+        )
+        endings.bury(ledger, job, error)
+    else:
+        ledger.due(due)
+        change_state(
+            ledger,
+            job,
+            RETRYING,
+            failures=job.failures,
+            lost_leases=0,
+            failed_at=ledger.now,
+            scheduled_at=due,
+            lease_until=None,
+            worker_id=None,
+            hostname=None,
+            outcome=job.outcome,
+        )
+    return answer
+
+
+def _delay(job: Job) -> int:
+    """The wait before the next attempt; what it has of chance comes from the claim's own random token."""
+    jitter = (((job.lease or 0) * _GOLDEN & (1 << 64) - 1) >> 11) / (1 << 53)
+    return retry_delay(job.backoff, job.base_delay, job.max_delay, job.attempt, job.failures, jitter)

@@ -1,0 +1,119 @@
+"""A worker has finished: complete the job, or let an agent go on."""
+
+from typing import Final
+
+import msgspec
+
+from rookery.engine import agents, chains, endings, leases
+from rookery.engine.jobs import COLUMNS, Job, change_state, find_job, place_in_line
+from rookery.engine.ledger import Ledger
+from rookery.engine.ops import Ack, Acked, Completion, Refusal
+from rookery.model.job import ACTIVE, COMPLETED, HELD, PENDING
+from rookery.model.names import DEFAULT_NAMESPACE
+
+_COMPLETE: Final = f"""
+    UPDATE job
+       SET state = 'completed', completed_at = ?1, lease_until = NULL, outcome = 'ack', was_completed = 1,
+           lost_leases = 0, result = coalesce(?2, result), checkpoint = coalesce(?3, checkpoint)
+     WHERE id = ?4 AND state = 'active' AND agent IS NULL AND (?5 IS NULL OR lease = ?5)
+    RETURNING {COLUMNS}
+"""
+
+
+def ack(ledger: Ledger, ops: list[Ack]) -> list[Acked]:
+    """Complete all of these jobs. Plain ones go together; the rest, and the refused, one by one."""
+    return [Acked([_ack_one(ledger, item, op.namespace) for item in op.items]) for op in ops]
+
+
+def _ack_one(ledger: Ledger, item: Completion, namespace: str) -> Refusal | None:
+    if item.agent_status is None and item.step_status is None and namespace == DEFAULT_NAMESPACE:
+        row = ledger.execute(_COMPLETE, (ledger.now, item.result, item.checkpoint, item.job_id, item.lease)).fetchone()
+        if row is not None:
+            _after(ledger, Job(*row), item)
+            return None
+    return _decide(ledger, item, namespace)
+
+
+def _decide(ledger: Ledger, item: Completion, namespace: str) -> Refusal | None:
+    job = find_job(ledger, item.job_id, namespace)
+    if isinstance(job, Refusal):
+        return job
+    if leases.was_ended_by(job, item.lease, "ack"):
+        return None
+    refusal = leases.fault_of(job, item.lease, "ack") or _argument_fault(job, item)
+    if refusal is not None:
+        return refusal
+    if job.agent is not None:
+        return _ack_agent(ledger, job, item)
+    _complete(ledger, job, item)
+    return None
+
+
+def _argument_fault(job: Job, item: Completion) -> Refusal | None:
+    status = (item.agent_status or "").lower()
+    if status not in agents.STATUSES:
+        return Refusal.invalid(f"agent_status: {item.agent_status!r} is not one of continue, done, hold")
+    if status and job.agent is None:
+        return Refusal.invalid(f"agent_status: job {job.id} is not an agent job")
+    if chains.is_step(job) and (item.step_status or "") not in chains.STEP_STATUSES:
+        return Refusal.invalid(f"step_status: {item.step_status!r} is not one of continue, exit")
+    return None
+
+
+def _ack_agent(ledger: Ledger, job: Job, item: Completion) -> None:
+    cost = item.usage.cost_usd if item.usage else 0.0
+    verdict = agents.judge(job, (item.agent_status or "").lower(), cost, item.hold_reason)
+    ledger.execute("UPDATE job SET agent = ? WHERE seq = ?", (verdict.agent, job.seq))
+    if verdict.status == "done":
+        _complete(ledger, job, item)
+        return
+    goes_on = verdict.status == "continue"
+    if goes_on and endings.is_expired(ledger, job):
+        job.outcome = "ack"
+        endings.expire(ledger, job)
+        return
+    queue = change_state(
+        ledger,
+        job,
+        PENDING if goes_on else HELD,
+        attempt=0 if goes_on else job.attempt,
+        failures=0,
+        lost_leases=0,
+        order_key=place_in_line(ledger, job),
+        lease_until=None,
+        worker_id=None,
+        hostname=None,
+        outcome="ack",
+        hold_reason=verdict.hold_reason,
+        held_at=None if goes_on else ledger.now,
+    )
+    _keep_values(ledger, job, item)
+    data = None if verdict.hold_reason is None else msgspec.json.encode({"reason": verdict.hold_reason}).decode()
+    ledger.emit("continued" if goes_on else "held", job.id, queue.name, data)
+
+
+def _complete(ledger: Ledger, job: Job, item: Completion) -> None:
+    ledger.execute(
+        "UPDATE job SET state = 'completed', completed_at = ?, lease_until = NULL, outcome = 'ack', "
+        "was_completed = 1, lost_leases = 0 WHERE seq = ?",
+        (ledger.now, job.seq),
+    )
+    _keep_values(ledger, job, item)
+    _after(ledger, job, item)
+
+
+def _keep_values(ledger: Ledger, job: Job, item: Completion) -> None:
+    if item.result is not None or item.checkpoint is not None:
+        ledger.execute(
+            "UPDATE job SET result = coalesce(?, result), checkpoint = coalesce(?, checkpoint) WHERE seq = ?",
+            (item.result, item.checkpoint, job.seq),
+        )
+
+
+def _after(ledger: Ledger, job: Job, item: Completion) -> None:
+    queue = ledger.queue_of(job.queue)
+    queue.counts[ACTIVE] -= 1
+    queue.counts[COMPLETED] += 1
+    ledger.changed.add(queue)
+    ledger.emit("completed", job.id, queue.name)
+    endings.completed(ledger, job, item.result, item.step_status or "", item.exit_reason)

@@ -1,0 +1,43 @@
+"""A worker still works on its jobs: renew their leases, keep what it reports."""
+
+from typing import Final
+
+from rookery.engine import workers
+from rookery.engine.jobs import find_job
+from rookery.engine.ledger import Ledger
+from rookery.engine.ops import DEFAULT_LEASE, Beat, Beaten, Heartbeat, Refusal
+from rookery.model.job import ACTIVE
+
+OK: Final = "ok"
+LOST: Final = "lost"
+UNKNOWN: Final = "unknown"
+INACTIVE: Final = "inactive"
+
+
+def heartbeat(ledger: Ledger, op: Heartbeat) -> Beaten:
+    """Renew leases; each item stands alone."""
+    return Beaten([_beat(ledger, item, op.namespace) for item in op.items])
+
+
+def _beat(ledger: Ledger, item: Beat, namespace: str) -> str:
+    job = find_job(ledger, item.job_id, namespace)
+    if isinstance(job, Refusal):
+        return UNKNOWN
+    if item.lease is not None and item.lease != job.lease:
+        return LOST
+    if job.state != ACTIVE:
+        return INACTIVE
+    ledger.execute(
+        """
+        UPDATE job
+           SET lease_until = ?1 + max(?2, lease_length), progress = coalesce(?3, progress),
+               checkpoint = coalesce(?4, checkpoint)
+         WHERE seq = ?5
+        """,
+        (ledger.now, DEFAULT_LEASE, item.progress, item.checkpoint, job.seq),
+    )
+    if job.worker_id is not None:
+        workers.heard(ledger, namespace, job.worker_id)
+    if item.progress is not None:
+        ledger.emit("progress", job.id, ledger.queue_of(job.queue).name, item.progress)
+    return OK

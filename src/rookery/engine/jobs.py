@@ -1,0 +1,86 @@
+"""One job as the rules see it, how it is found, and how a change of its state is written down."""
+
+from typing import Any, Final
+
+import msgspec
+
+from rookery.engine.ledger import Ledger, Queue
+from rookery.engine.ops import Refusal
+from rookery.model.job import PENDING
+
+
+class Job(msgspec.Struct):
+    """The columns that rules decide by."""
+
+    seq: int
+    id: str
+    queue: int
+    state: str
+    rank: int
+    order_key: int
+    order_by_due: int
+    waiting_on: int
+    attempt: int
+    failures: int
+    lost_leases: int
+    max_retries: int
+    max_lost_leases: int
+    on_lost_lease: str
+    backoff: str
+    base_delay: int
+    max_delay: int
+    created_at: int
+    scheduled_at: int | None
+    lease: int | None
+    outcome: str | None
+    worker_id: str | None
+    expire_at: int | None
+    expire_after: str | None
+    unique_key: str | None
+    batch_id: str | None
+    batch_open: int
+    chain_id: str | None
+    chain_step: int | None
+    dependents: int
+    was_completed: int
+    agent: str | None
+
+
+COLUMNS: Final = ", ".join(Job.__struct_fields__)
+
+
+def find_job(ledger: Ledger, job_id: str, namespace: str) -> Job | Refusal:
+    """The job of that id, if there is one that the caller may see."""
+    row = ledger.execute(f"SELECT {COLUMNS} FROM job WHERE id = ?", (job_id,)).fetchone()
+    if row is None or not ledger.sees(namespace, row[2]):
+        return Refusal.not_found(job_id)
+    return Job(*row)
+
+
+def change_state(ledger: Ledger, job: Job, state: str, **columns: Any) -> Queue:
+    """Write a job's new state (and whatever columns change with it) and keep the counts."""
+    queue = ledger.queue_of(job.queue)
+    shift_count(ledger, queue, job, state)
+    job.state = state
+    assignments = "".join(f", {column} = ?" for column in columns)
+    ledger.execute(f"UPDATE job SET state = ?{assignments} WHERE seq = ?", (state, *columns.values(), job.seq))
+    return queue
+
+
+def shift_count(ledger: Ledger, queue: Queue, job: Job, state: str) -> None:
+    """Count a job in another state than before."""
+    queue.counts[job.state] -= 1
+    queue.counts[state] += 1
+    if job.waiting_on:
+        queue.blocked += (state == PENDING) - (job.state == PENDING)
+    ledger.changed.add(queue)
+
+
+def place_in_line(ledger: Ledger, job: Job) -> int:
+    """The order key of a job that becomes ready now."""
+    return ledger.now if job.order_by_due else job.order_key
+
+
+def json_text(value: object) -> str:
+    """A value as compact JSON text."""
+    return msgspec.json.encode(value).decode()

@@ -1,0 +1,26 @@
+"""Who holds a job: the checks that every message about a running attempt must pass."""
+
+from rookery.engine.jobs import Job
+from rookery.engine.ops import Refusal
+from rookery.model.job import ACTIVE
+
+
+def fault_of(job: Job, lease: int | None, action: str) -> Refusal | None:
+    """Why the bearer of this lease token may not act on the job; no token is taken as the holder's."""
+    if lease is not None and lease != job.lease:
+        return Refusal.lease_lost(job.id)
+    if job.state != ACTIVE:
+        return Refusal.wrong_state(job.id, job.state, action)
+    return None
+
+
+def was_ended_by(job: Job, lease: int | None, outcome: str) -> bool:
+    """Whether the bearer has already ended this very attempt in this way, and nobody claimed the job since."""
+    return lease is not None and lease == job.lease and job.state != ACTIVE and outcome_kind(job) == outcome
+
+
+def outcome_kind(job: Job) -> str | None:
+    """How the last claim ended: `ack`, `fail`, or None."""
+    if job.outcome is None:
+        return None
+    return "ack" if job.outcome == "ack" else "fail"

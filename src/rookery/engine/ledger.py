@@ -1,0 +1,224 @@
+"""What the rules work with: the connection, the time, ids, queues with their counts, and the timeline.
+
+The ledger keeps copies of a few rows between batches. They are only copies: whenever somebody else has
+written to the file, or a batch was undone, they are thrown away and read again.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import apsw
+
+from rookery.model.ids import IdSequence, decode_ulid, encode_ulid
+from rookery.model.job import PENDING, STATES
+from rookery.model.names import is_visible, namespace_of
+
+NEVER: Final = 1 << 62
+
+_QUEUE_COLUMNS: Final = (
+    "id",
+    "name",
+    "created_at",
+    "paused_at",
+    "max_concurrency",
+    "rate",
+    "window",
+    *STATES,
+    "blocked",
+    "enqueued",
+    "failed",
+)
+_SELECT_QUEUE: Final = f"SELECT {', '.join(_QUEUE_COLUMNS)} FROM queue"
+_UPDATE_COUNTS: Final = (
+    f"UPDATE queue SET {', '.join(f'{state} = ?' for state in STATES)}, blocked = ?, enqueued = ?, failed = ? "
+    "WHERE id = ?"
+)
+
+Event = tuple[int, str, str, str, int, str | None]
+"""seq, type, job id, queue, time, data as JSON text."""
+
+
+class Queue:
+    """A queue: its settings, and how many of its jobs are in which state."""
+
+    __slots__ = (
+        "blocked",
+        "counts",
+        "created_at",
+        "enqueued",
+        "failed",
+        "id",
+        "max_concurrency",
+        "name",
+        "paused_at",
+        "rate",
+        "window",
+    )
+
+    def __init__(self, row: Sequence[Any]) -> None:
+        self.id: int = row[0]
+        self.name: str = row[1]
+        self.created_at: int = row[2]
+        self.paused_at: int | None = row[3]
+        self.max_concurrency: int | None = row[4]
+        self.rate: int | None = row[5]
+        self.window: int | None = row[6]
+        self.counts: dict[str, int] = dict(zip(STATES, row[7:15], strict=True))
+        self.blocked: int = row[15]
+        self.enqueued: int = row[16]
+        self.failed: int = row[17]
+
+    @property
+    def ready(self) -> int:
+        """Pending jobs that wait for nothing but a worker."""
+        return self.counts[PENDING] - self.blocked
+
+
+class Ledger:
+    """The one place through which the rules read and write."""
+
+    def __init__(self, db: apsw.Connection) -> None:
+        self.db = db
+        self.execute = db.execute
+        self.executemany = db.executemany
+        self.now = 0
+        self.next_due = NEVER
+        self.events: list[Event] = []
+        self.changed: set[Queue] = set()
+        self.seen_workers: dict[tuple[str, str], tuple[int, str | None, str]] = {}
+        self._new_jobs: list[tuple[Any, ...]] = []
+        self._queues: dict[str, Queue] = {}
+        self._queues_by_id: dict[int, Queue] = {}
+        self._data_version = -1
+        self._entropy = 0
+
+    # --- a batch, from its beginning to its end
+
+    def begin(self, now: int, entropy: int) -> None:
+        """Start a batch at `now`, or at the latest time ever seen if the caller's clock has gone back."""
+        self.execute("BEGIN IMMEDIATE")
+        data_version = self.db.pragma("data_version")
+        if data_version != self._data_version:
+            self._reload()
+            self._data_version = data_version
+        self.now = max(now, self._stored_now)
+        self.ids.advance(self.now, entropy)
+        self.events = []
+        self.changed = set()
+        self._changes_before = self.db.total_changes()
+
+    def flush(self) -> None:
+        """Write what the batch has gathered, so that only the commit is left to do."""
+        self.insert_jobs()
+        if self.events:
+            self.executemany("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?)", self.events)
+        for queue in self.changed:
+            row = (*queue.counts.values(), queue.blocked, queue.enqueued, queue.failed, queue.id)
+            self.execute(_UPDATE_COUNTS, row)
+        if self.db.total_changes() != self._changes_before:
+            self._stored_now = self.now
+            self.execute(
+                "UPDATE machine SET now = ?, last_id = ?, job_seq = ?, event_seq = ?",
+                (self.now, encode_ulid(self.ids.last), self.job_seq, self.event_seq),
+            )
+
+    def forget(self) -> None:
+        """Throw away every copy of a row; the next batch reads them again."""
+        self._data_version = -1
+        self._new_jobs = []
+
+    def _reload(self) -> None:
+        row = self.execute("SELECT now, last_id, job_seq, event_seq FROM machine").get
+        self._stored_now, last_id, self.job_seq, self.event_seq = row
+        self.ids = IdSequence(decode_ulid(last_id))
+        self._queues = {}
+        self._queues_by_id = {}
+        self.seen_workers = {}
+        self._new_jobs = []
+        self.find_next_due()
+
+    # --- the time
+
+    def due(self, at: int) -> None:
+        """Something will have to be done at this time."""
+        if at < self.next_due:
+            self.next_due = at
+
+    def find_next_due(self) -> None:
+        """Look up when the next thing is due."""
+        self.next_due = self.execute(
+            """
+            SELECT min(coalesce(due, ?1), coalesce(leased, ?1), coalesce(expiring, ?1), unblocking) FROM (SELECT
+              (SELECT min(scheduled_at) FROM job WHERE state IN ('scheduled', 'retrying')) AS due,
+              (SELECT min(lease_until) + 1 FROM job WHERE state = 'active') AS leased,
+              (SELECT min(expire_at) FROM job
+                WHERE expire_at IS NOT NULL AND state IN ('pending', 'scheduled', 'retrying', 'held')) AS expiring,
+              (SELECT iif(EXISTS (SELECT 1 FROM job WHERE was_completed = 1 AND dependents > 0), 0, ?1)) AS unblocking)
+            """,
+            (NEVER,),
+        ).get
+
+    # --- queues
+
+    def find_queue(self, name: str) -> Queue | None:
+        """A queue by its stored name, if there is one."""
+        queue = self._queues.get(name)
+        if queue is None:
+            row = self.execute(f"{_SELECT_QUEUE} WHERE name = ?", (name,)).fetchone()
+            if row is not None:
+                queue = self._keep(Queue(row))
+        return queue
+
+    def queue(self, name: str) -> Queue:
+        """A queue by its stored name; it comes into being if it is new."""
+        queue = self.find_queue(name)
+        if queue is None:
+            self.execute(
+                "INSERT INTO queue (namespace, name, created_at) VALUES (?, ?, ?)", (namespace_of(name), name, self.now)
+            )
+            queue = self.find_queue(name)
+            assert queue is not None
+        return queue
+
+    def queue_of(self, queue_id: int) -> Queue:
+        """The queue that a job's row names."""
+        queue = self._queues_by_id.get(queue_id)
+        if queue is None:
+            queue = self._keep(Queue(self.execute(f"{_SELECT_QUEUE} WHERE id = ?", (queue_id,)).fetchone()))
+        return queue
+
+    def sees(self, namespace: str, queue_id: int) -> bool:
+        """Whether a caller of that namespace may see the queue."""
+        return is_visible(namespace, self.queue_of(queue_id).name)
+
+    def forget_queue(self, queue: Queue) -> None:
+        """The queue's row is gone."""
+        self._queues.pop(queue.name, None)
+        self._queues_by_id.pop(queue.id, None)
+        self.changed.discard(queue)
+
+    def _keep(self, queue: Queue) -> Queue:
+        self._queues[queue.name] = queue
+        self._queues_by_id[queue.id] = queue
+        return queue
+
+    # --- jobs and the timeline
+
+    def insert_job(self, row: tuple[Any, ...]) -> None:
+        """Take in a new job's row; rows are written together."""
+        self._new_jobs.append(row)
+
+    def insert_jobs(self) -> None:
+        """Write the new rows; anything that looks at jobs comes after this."""
+        if self._new_jobs:
+            self.executemany(f"INSERT INTO job VALUES ({', '.join('?' * len(self._new_jobs[0]))})", self._new_jobs)
+            self._new_jobs = []
+
+    def emit(self, type: str, job_id: str, queue: str, data: str | None = None) -> None:
+        """Put an event on the timeline."""
+        self.event_seq += 1
+        self.events.append((self.event_seq, type, job_id, queue, self.now, data))
+
+    def rows(self, sql: str, parameters: Iterable[Sequence[Any]]) -> Iterable[tuple[Any, ...]]:
+        """All rows of one statement run once for each of the parameters."""
+        return self.executemany(sql, parameters)

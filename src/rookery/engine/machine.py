@@ -1,0 +1,144 @@
+"""The machine: applies batches of operations to one SQLite file, in their order and by the rules.
+
+It reads no clock and draws no chance: the same batches always make the same file.
+"""
+
+from collections.abc import Callable
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Final, Self
+
+from rookery.engine import (
+    claim,
+    enqueue,
+    fail,
+    finish,
+    heartbeat,
+    limits,
+    manage,
+    ops,
+    queues,
+    release,
+    retention,
+    timers,
+    workers,
+)
+from rookery.engine.ledger import NEVER, Event, Ledger
+from rookery.engine.ops import AnyOperation, Batch, Result
+from rookery.store.connections import open_writer
+
+_ONE_BY_ONE: Final[dict[type, Callable[[Ledger, Any], Any]]] = {
+    ops.Enqueue: enqueue.enqueue,
+    ops.Fail: fail.fail,
+    ops.Release: release.release,
+    ops.Heartbeat: heartbeat.heartbeat,
+    ops.SeeWorker: workers.see,
+    ops.Retry: manage.retry,
+    ops.Cancel: manage.cancel,
+    ops.Move: manage.move,
+    ops.Delete: manage.delete,
+    ops.Hold: manage.hold,
+    ops.Approve: manage.approve,
+    ops.Reject: manage.reject,
+    ops.PauseQueue: queues.pause,
+    ops.ResumeQueue: queues.resume,
+    ops.LimitConcurrency: queues.limit_concurrency,
+    ops.Throttle: queues.throttle,
+    ops.ClearQueue: queues.clear,
+    ops.DeleteQueue: queues.delete,
+    ops.Tick: timers.tick,
+    ops.Purge: retention.purge,
+}
+_TOGETHER: Final[dict[type, Callable[[Ledger, Any], Any]]] = {
+    ops.Claim: claim.claim,
+    ops.Ack: finish.ack,
+}
+
+
+class Machine:
+    """One store and the rules that change it. Several processes may each have a machine on one file."""
+
+    def __init__(self, path: str | Path = ":memory:", *, durability: str = "full") -> None:
+        self._db = open_writer(path, durability=durability)
+        self._ledger = Ledger(self._db)
+
+    def apply(self, batch: Batch) -> list[Result]:
+        """Apply a batch and make it durable: one result for each operation."""
+        ledger = self._ledger
+        try:
+            ledger.begin(batch.now, batch.entropy)
+            results = self._run(batch.ops)
+            ledger.flush()
+            self._db.execute("COMMIT")
+        except BaseException:
+            self._undo()
+            raise
+        return results
+
+    def _run(self, operations: list[AnyOperation]) -> list[Result]:
+        ledger = self._ledger
+        results: list[Result] = []
+        for kind, group in groupby(operations, key=type):
+            if kind is not ops.Enqueue:
+                ledger.insert_jobs()
+            together = _TOGETHER.get(kind)
+            if together is not None:
+                results.extend(together(ledger, list(group)))
+            else:
+                one = _ONE_BY_ONE[kind]
+                results.extend([one(ledger, op) for op in group])
+        return results
+
+    def _undo(self) -> None:
+        self._ledger.forget()
+        if self._db.in_transaction:
+            self._db.execute("ROLLBACK")
+
+    # --- what the last batch has brought
+
+    @property
+    def now(self) -> int:
+        """The time of the last batch."""
+        return self._ledger.now
+
+    @property
+    def events(self) -> list[Event]:
+        """The events of the last batch."""
+        return self._ledger.events
+
+    @property
+    def changed_queues(self) -> list[str]:
+        """The queues whose jobs or settings the last batch has changed."""
+        return [queue.name for queue in self._ledger.changed]
+
+    # --- what is to come
+
+    @property
+    def next_due(self) -> int | None:
+        """When time alone will next change something; a tick is wanted then."""
+        due = self._ledger.next_due
+        return None if due == NEVER else due
+
+    def claimable(self, queue_name: str) -> int:
+        """How many jobs of a queue could be claimed right after the last batch, at the most."""
+        queue = self._ledger.find_queue(queue_name)
+        if queue is None or queue.ready <= 0:
+            return 0
+        return min(queue.ready, limits.open_slots(self._ledger, queue))
+
+    def opens_at(self, queue_name: str) -> int | None:
+        """When a queue that its rate holds back opens again; None if it is not held back by that."""
+        queue = self._ledger.find_queue(queue_name)
+        if queue is None or queue.paused_at is not None or queue.ready <= 0:
+            return None
+        return limits.next_slot_at(self._ledger, queue)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,431 @@
+"""Every operation that can change state, what comes back from it, and how it is refused.
+
+Operations are plain immutable records. All that is not decided by the rules (time, randomness, defaults)
+is already in them. JSON values travel as compact JSON text.
+"""
+
+from typing import ClassVar, Final
+
+import msgspec
+
+from rookery.model.job import NORMAL_RANK
+from rookery.model.names import DEFAULT_NAMESPACE
+
+DEFAULT_LEASE: Final = 60_000
+CHUNK: Final = 500
+"""How many jobs one maintenance or clearing operation touches at the most."""
+
+
+class Operation(msgspec.Struct, frozen=True, omit_defaults=True, tag=True, kw_only=True):
+    """Something that somebody wants done. `namespace` is the caller's: it sees no other."""
+
+    namespace: str = DEFAULT_NAMESPACE
+
+
+class Batch(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Operations that are applied together, at one instant, with randomness for the ids they need."""
+
+    now: int
+    ops: "list[AnyOperation]"
+    entropy: int = 0
+
+
+# --- producing
+
+
+class NewJob(msgspec.Struct, omit_defaults=True, kw_only=True):
+    """A job as its producer wants it. Times and durations are milliseconds."""
+
+    queue: str
+    payload: str = "{}"
+    id: str | None = None
+    rank: int = NORMAL_RANK
+    max_retries: int = 3
+    backoff: str = "exponential"
+    base_delay: int = 5000
+    max_delay: int = 600_000
+    scheduled_at: int | None = None
+    expire_after: str | None = None
+    unique_key: str | None = None
+    unique_period: int = 3600
+    on_conflict: str = "keep"
+    tags: str | None = None
+    checkpoint: str | None = None
+    agent: str | None = None
+    depends_on: list[str] | None = None
+    parent_id: str | None = None
+    chain_id: str | None = None
+    chain_step: int | None = None
+    chain_config: str | None = None
+    starts_chain: bool = False
+    max_lost_leases: int = 5
+    on_lost_lease: str = "requeue"
+    order_by_due: bool = False
+
+
+class NewJobBatch(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Jobs that are followed together, and the job to enqueue when all of them have ended."""
+
+    callback_queue: str | None = None
+    callback_payload: str | None = None
+
+
+class IdempotencyKey(msgspec.Struct, frozen=True):
+    """A caller's own mark of a request, with the digest of its body."""
+
+    key: str
+    digest: str
+
+
+class Enqueue(Operation):
+    """Add jobs: all of them or none."""
+
+    jobs: list[NewJob]
+    batch: NewJobBatch | None = None
+    idempotency: IdempotencyKey | None = None
+
+
+class EnqueuedJob(msgspec.Struct, frozen=True, array_like=True):
+    """What became of one new job: pending, scheduled, duplicate, replaced or rescheduled."""
+
+    job_id: str
+    status: str
+
+
+class Enqueued(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What became of the jobs, in the order they were given."""
+
+    jobs: list[EnqueuedJob]
+    batch_id: str | None = None
+
+
+# --- working
+
+
+class Claim(Operation):
+    """Lease up to `count` jobs of these queues to a worker."""
+
+    queues: tuple[str, ...]
+    count: int = 1
+    worker_id: str | None = None
+    hostname: str | None = None
+    lease: int = DEFAULT_LEASE
+
+
+class ClaimedJob(msgspec.Struct, frozen=True):
+    """A job as its worker gets it."""
+
+    job_id: str
+    queue: str
+    payload: str
+    attempt: int
+    max_retries: int
+    lease_length: int
+    lease: int
+    checkpoint: str | None
+    tags: str | None
+    agent: str | None
+    rank: int
+
+
+class Claimed(msgspec.Struct, frozen=True):
+    """The jobs that were leased; none is fine."""
+
+    jobs: list[ClaimedJob]
+
+
+class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a worker says an attempt has cost."""
+
+    cost_usd: float = 0.0
+
+
+class Completion(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One job that its worker has finished."""
+
+    job_id: str
+    lease: int | None = None
+    result: str | None = None
+    checkpoint: str | None = None
+    usage: Usage | None = None
+    agent_status: str | None = None
+    hold_reason: str | None = None
+    step_status: str | None = None
+    exit_reason: str | None = None
+
+
+class Ack(Operation):
+    """Jobs are done. Each item stands alone."""
+
+    items: list[Completion]
+
+
+class Acked(msgspec.Struct, frozen=True):
+    """None for each job that was taken, else why not."""
+
+    outcomes: "list[Refusal | None]"
+
+
+class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One attempt that its worker gave up."""
+
+    job_id: str
+    lease: int | None = None
+    error: str = ""
+    backtrace: str | None = None
+
+
+class Fail(Operation):
+    """Attempts have failed. Each item stands alone."""
+
+    items: list[Failure]
+
+
+class FailedJob(msgspec.Struct, frozen=True):
+    """What became of a job whose attempt failed."""
+
+    status: str
+    next_attempt_at: int | None
+    attempts_remaining: int
+    attempt: int
+
+
+class Failed(msgspec.Struct, frozen=True):
+    """What became of each, or why it was not taken."""
+
+    outcomes: "list[FailedJob | Refusal]"
+
+
+class Return(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One job that its worker hands back unfinished."""
+
+    job_id: str
+    lease: int | None = None
+    delay: int = 0
+    checkpoint: str | None = None
+    reason: str | None = None
+
+
+class Release(Operation):
+    """Claims are undone. Each item stands alone."""
+
+    items: list[Return]
+
+
+class Released(msgspec.Struct, frozen=True):
+    """The state each job went to, or why it was not taken."""
+
+    outcomes: "list[str | Refusal]"
+
+
+class Beat(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One job that its worker still works on."""
+
+    job_id: str
+    lease: int | None = None
+    progress: str | None = None
+    checkpoint: str | None = None
+
+
+class Heartbeat(Operation):
+    """Renew leases. Each item stands alone."""
+
+    items: list[Beat]
+
+
+class Beaten(msgspec.Struct, frozen=True):
+    """For each job: ok, lost, unknown or inactive."""
+
+    outcomes: list[str]
+
+
+class SeeWorker(Operation):
+    """A worker asks for work of these queues."""
+
+    worker_id: str
+    queues: tuple[str, ...]
+    hostname: str | None = None
+
+
+# --- managing
+
+
+class JobOperation(Operation):
+    """Something done to one job, whoever holds it."""
+
+    job_id: str
+
+
+class Retry(JobOperation):
+    """Run it again from the start."""
+
+
+class Cancel(JobOperation):
+    """Take it out, waiting or running."""
+
+
+class Move(JobOperation):
+    """Put it into another queue."""
+
+    queue: str
+    reset_attempt: bool = False
+    rank: int | None = None
+
+
+class Delete(JobOperation):
+    """Forget it."""
+
+
+class Hold(JobOperation):
+    """Make it wait for a person."""
+
+    reason: str | None = None
+
+
+class Approve(JobOperation):
+    """Let a held job go on."""
+
+
+class Reject(JobOperation):
+    """Bury a held job."""
+
+
+class QueueOperation(Operation):
+    """Something done to a queue; it comes into being if it is new."""
+
+    queue: str
+
+
+class PauseQueue(QueueOperation):
+    """No new claims."""
+
+
+class ResumeQueue(QueueOperation):
+    """Claims again."""
+
+
+class LimitConcurrency(QueueOperation):
+    """At most this many active jobs; None lifts the limit."""
+
+    max_active: int | None = None
+
+
+class Throttle(QueueOperation):
+    """At most `rate` claims in any `window` milliseconds; None lifts the limit."""
+
+    rate: int | None = None
+    window: int | None = None
+
+
+class ClearQueue(QueueOperation):
+    """Delete one chunk of its pending and scheduled jobs that came no later than `up_to`."""
+
+    up_to: int | None = None
+
+
+class DeleteQueue(QueueOperation):
+    """Delete one chunk of all its jobs that came no later than `up_to`; with the last, the queue itself."""
+
+    up_to: int | None = None
+
+
+class Cleared(msgspec.Struct, frozen=True):
+    """How many jobs went, whether that was all, and where the next chunk must stop."""
+
+    deleted: int
+    done: bool
+    up_to: int
+
+
+# --- time passing
+
+
+class Tick(Operation):
+    """Time has passed: promote, reclaim, expire and forget what is due, one chunk of each."""
+
+
+class Purge(Operation):
+    """Delete one chunk of what ended before `before`."""
+
+    before: int
+
+
+class Ticked(msgspec.Struct, frozen=True):
+    """How much was due, and whether more is."""
+
+    promoted: int = 0
+    reclaimed: int = 0
+    expired: int = 0
+    purged: int = 0
+    more: bool = False
+
+
+class Done(msgspec.Struct, frozen=True):
+    """It is done; `status` says in a word what it came to."""
+
+    status: str
+
+
+# --- refusals
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """Why an operation changed nothing."""
+
+    NOT_FOUND: ClassVar[str] = "not_found"
+    WRONG_STATE: ClassVar[str] = "wrong_state"
+    INVALID: ClassVar[str] = "invalid"
+    LEASE_LOST: ClassVar[str] = "lease_lost"
+    CONFLICT: ClassVar[str] = "conflict"
+    IDEMPOTENCY_MISMATCH: ClassVar[str] = "idempotency_mismatch"
+
+    kind: str
+    message: str
+    job_id: str | None = None
+
+    @staticmethod
+    def not_found(job_id: str) -> "Refusal":
+        """There is no such job."""
+        return Refusal(Refusal.NOT_FOUND, f"job {job_id} not found", job_id)
+
+    @staticmethod
+    def wrong_state(job_id: str, state: str, action: str) -> "Refusal":
+        """The job's state forbids it."""
+        return Refusal(Refusal.WRONG_STATE, f"cannot {action} job {job_id}: it is {state}", job_id)
+
+    @staticmethod
+    def lease_lost(job_id: str) -> "Refusal":
+        """The caller's claim is no longer the job's claim."""
+        return Refusal(Refusal.LEASE_LOST, f"lease lost: job {job_id} is no longer yours", job_id)
+
+    @staticmethod
+    def invalid(message: str) -> "Refusal":
+        """An argument cannot be."""
+        return Refusal(Refusal.INVALID, message)
+
+
+AnyOperation = (
+    Enqueue
+    | Claim
+    | Ack
+    | Fail
+    | Release
+    | Heartbeat
+    | SeeWorker
+    | Retry
+    | Cancel
+    | Move
+    | Delete
+    | Hold
+    | Approve
+    | Reject
+    | PauseQueue
+    | ResumeQueue
+    | LimitConcurrency
+    | Throttle
+    | ClearQueue
+    | DeleteQueue
+    | Tick
+    | Purge
+)
+Result = Enqueued | Claimed | Acked | Failed | Released | Beaten | Cleared | Ticked | Done | Refusal

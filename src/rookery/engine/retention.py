@@ -1,0 +1,51 @@
+"""Forgetting the past: jobs, job batches and events that are older than anybody asked to keep."""
+
+from typing import Final
+
+from rookery.engine import endings
+from rookery.engine.jobs import COLUMNS, Job
+from rookery.engine.ledger import Ledger
+from rookery.engine.ops import CHUNK, Purge, Ticked
+
+EVENTS_KEPT: Final = 10_000
+"""The newest events stay, however old they are."""
+
+
+def purge(ledger: Ledger, op: Purge) -> Ticked:
+    """Delete one chunk of each kind."""
+    jobs = _purge_jobs(ledger, op.before)
+    batches = ledger.execute(
+        """
+        DELETE FROM job_batch WHERE id IN (
+          SELECT id FROM job_batch WHERE pending = 0 AND created_at < ? ORDER BY created_at, id LIMIT ?)
+        RETURNING 1
+        """,
+        (op.before, CHUNK),
+    ).fetchall()
+    events = _purge_events(ledger, op.before)
+    return Ticked(purged=jobs, more=CHUNK in (jobs, len(batches), events))
+
+
+def _purge_jobs(ledger: Ledger, before: int) -> int:
+    rows = ledger.execute(
+        f"""
+        SELECT {COLUMNS} FROM job
+         WHERE state IN ('completed', 'dead', 'cancelled') AND coalesce(completed_at, failed_at, created_at) < ?
+         ORDER BY coalesce(completed_at, failed_at, created_at), seq
+         LIMIT ?
+        """,
+        (before, CHUNK),
+    ).fetchall()
+    for row in rows:
+        endings.forget(ledger, Job(*row))
+    return len(rows)
+
+
+def _purge_events(ledger: Ledger, before: int) -> int:
+    newest_to_go = ledger.event_seq - EVENTS_KEPT
+    rows = ledger.execute(
+        "SELECT seq FROM event WHERE seq <= ? AND at < ? ORDER BY seq LIMIT ?", (newest_to_go, before, CHUNK)
+    ).fetchall()
+    if rows:
+        ledger.execute("DELETE FROM event WHERE seq <= ?", rows[-1])
+    return len(rows)

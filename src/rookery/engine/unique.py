@@ -1,0 +1,69 @@
+"""Unique keys: while a job holds (queue, key), an equal enqueue finds it instead of adding another."""
+
+from rookery.engine.jobs import COLUMNS, Job, change_state, place_in_line
+from rookery.engine.ledger import Ledger, Queue
+from rookery.engine.ops import NewJob
+from rookery.model.durations import parse_duration
+from rookery.model.job import PENDING, RETRYING, SCHEDULED
+
+REPLACEABLE = frozenset({PENDING, SCHEDULED, RETRYING})
+
+
+def holder_of(ledger: Ledger, queue: Queue, key: str) -> Job | None:
+    """The job that holds the key now."""
+    ledger.insert_jobs()
+    columns = ", ".join(f"job.{column}" for column in COLUMNS.split(", "))
+    row = ledger.execute(
+        f"""
+        SELECT {columns}
+          FROM unique_lock
+          JOIN job ON job.seq = unique_lock.job
+         WHERE unique_lock.queue = ? AND unique_lock.key = ? AND unique_lock.expires_at > ?
+        """,
+        (queue.id, key, ledger.now),
+    ).fetchone()
+    return None if row is None else Job(*row)
+
+
+def take_key(ledger: Ledger, queue: Queue, key: str, seq: int, period: int) -> None:
+    """Give the key to a job for `period` seconds from now."""
+    ledger.execute(
+        "INSERT OR REPLACE INTO unique_lock VALUES (?, ?, ?, ?)", (queue.id, key, seq, ledger.now + period * 1000)
+    )
+
+
+def release_key(ledger: Ledger, queue_id: int, key: str, seq: int) -> None:
+    """Take the key from the job, if it is the one that holds it."""
+    ledger.execute("DELETE FROM unique_lock WHERE queue = ? AND key = ? AND job = ?", (queue_id, key, seq))
+
+
+def settle_conflict(ledger: Ledger, queue: Queue, holder: Job, new: NewJob) -> str:
+    """What a second enqueue of the same key does to the holder, in a word."""
+    if new.on_conflict == "keep" or holder.state not in REPLACEABLE:
+        return "duplicate"
+    assert new.unique_key is not None
+    status = "replaced" if new.on_conflict == "replace" else "rescheduled"
+    change_state(
+        ledger,
+        holder,
+        PENDING if new.scheduled_at is None else SCHEDULED,
+        scheduled_at=new.scheduled_at,
+        order_key=place_in_line(ledger, holder),
+    )
+    if new.scheduled_at is not None:
+        ledger.due(new.scheduled_at)
+    if status == "replaced":
+        _take_over(ledger, holder, new)
+    take_key(ledger, queue, new.unique_key, holder.seq, new.unique_period)
+    ledger.emit(status, holder.id, queue.name)
+    return status
+
+
+def _take_over(ledger: Ledger, holder: Job, new: NewJob) -> None:
+    expire_at = ledger.now + parse_duration(new.expire_after) if new.expire_after else None
+    if expire_at is not None:
+        ledger.due(expire_at)
+    ledger.execute(
+        "UPDATE job SET payload = ?, rank = ?, tags = ?, expire_after = ?, expire_at = ? WHERE seq = ?",
+        (new.payload, new.rank, new.tags, new.expire_after, expire_at, holder.seq),
+    )

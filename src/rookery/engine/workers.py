@@ -1,0 +1,63 @@
+"""Workers seen: who asked for work of which queues, and when last."""
+
+from typing import Final
+
+from rookery.engine.jobs import json_text
+from rookery.engine.ledger import Ledger
+from rookery.engine.ops import Done, SeeWorker
+
+RESOLUTION: Final = 1000
+"""A worker that was seen less than this long ago is not written again."""
+SILENCE: Final = 24 * 3_600_000
+_MOST_KEPT: Final = 10_000
+
+
+def see(ledger: Ledger, op: SeeWorker) -> Done:
+    """A worker asks for work and may have to wait for it."""
+    seen(ledger, op.namespace, op.worker_id, op.hostname, op.queues)
+    return Done("seen")
+
+
+def seen(ledger: Ledger, namespace: str, worker_id: str, hostname: str | None, queues: tuple[str, ...]) -> None:
+    """Register a worker, or refresh it."""
+    known = ledger.seen_workers.get((namespace, worker_id))
+    text = json_text(queues)
+    if known is not None and known[1:] == (hostname, text) and ledger.now - known[0] < RESOLUTION:
+        return
+    ledger.execute(
+        """
+        INSERT INTO worker VALUES (?1, ?2, ?3, ?4, ?5, ?5)
+        ON CONFLICT DO UPDATE SET hostname = coalesce(?3, hostname), queues = ?4, last_heartbeat = ?5
+        """,
+        (namespace, worker_id, hostname, text, ledger.now),
+    )
+    if len(ledger.seen_workers) >= _MOST_KEPT:
+        ledger.seen_workers.clear()
+    ledger.seen_workers[namespace, worker_id] = (ledger.now, hostname, text)
+
+
+def heard(ledger: Ledger, namespace: str, worker_id: str) -> None:
+    """A worker sent a heartbeat for a job it holds."""
+    known = ledger.seen_workers.get((namespace, worker_id))
+    if known is not None:
+        if ledger.now - known[0] < RESOLUTION:
+            return
+        ledger.seen_workers[namespace, worker_id] = (ledger.now, *known[1:])
+    ledger.execute(
+        "UPDATE worker SET last_heartbeat = ? WHERE namespace = ? AND id = ?", (ledger.now, namespace, worker_id)
+    )
+
+
+def forget_silent(ledger: Ledger, limit: int) -> int:
+    """Delete workers that have been silent for a day."""
+    gone = ledger.execute(
+        """
+        DELETE FROM worker WHERE (namespace, id) IN (
+          SELECT namespace, id FROM worker WHERE last_heartbeat < ? LIMIT ?)
+        RETURNING namespace, id
+        """,
+        (ledger.now - SILENCE, limit),
+    ).fetchall()
+    for namespace, worker_id in gone:
+        ledger.seen_workers.pop((namespace, worker_id), None)
+    return len(gone)

@@ -1,0 +1,1 @@
+"""The order of batches. On a single node the SQLite commit itself is the order."""
