@@ -26,6 +26,7 @@ def bury(ledger: Ledger, job: Job, error: str) -> None:
         job,
         DEAD,
         failed_at=ledger.now,
+        ended_at=ledger.now,
         scheduled_at=None,
         lease_until=None,
         hold_reason=None,
@@ -52,7 +53,8 @@ def expire(ledger: Ledger, job: Job) -> None:
 
 def cancel(ledger: Ledger, job: Job) -> None:
     """The job is cancelled: its chain stops, its batch counts it as failed."""
-    queue = change_state(ledger, job, CANCELLED, scheduled_at=None, lease_until=None)
+    ended_at = job.created_at if job.failed_at is None else job.failed_at
+    queue = change_state(ledger, job, CANCELLED, scheduled_at=None, lease_until=None, ended_at=ended_at)
     ledger.emit("cancelled", job.id, queue.name)
     _ended_badly(ledger, job)
 

@@ -5,33 +5,64 @@ from typing import Final
 import msgspec
 
 from rookery.engine import agents, chains, endings, leases
-from rookery.engine.jobs import COLUMNS, Job, change_state, find_job, place_in_line
-from rookery.engine.ledger import Ledger
+from rookery.engine.jobs import Job, change_state, find_job, place_in_line
+from rookery.engine.ledger import Ledger, Queue
 from rookery.engine.ops import Ack, Acked, Completion, Refusal
 from rookery.model.job import ACTIVE, COMPLETED, HELD, PENDING
 from rookery.model.names import DEFAULT_NAMESPACE
 
-_COMPLETE: Final = f"""
+_COMPLETE: Final = """
     UPDATE job
-       SET state = 'completed', completed_at = ?1, lease_until = NULL, outcome = 'ack', was_completed = 1,
-           lost_leases = 0, result = coalesce(?2, result), checkpoint = coalesce(?3, checkpoint)
-     WHERE id = ?4 AND state = 'active' AND agent IS NULL AND (?5 IS NULL OR lease = ?5)
-    RETURNING {COLUMNS}
+       SET state = 'completed', completed_at = ?1, ended_at = ?1, lease_until = NULL, outcome = 'ack',
+           was_completed = 1, lost_leases = 0, result = coalesce(?2, result), checkpoint = coalesce(?3, checkpoint)
+     WHERE id = ?4 AND state = 'active' AND (?5 IS NULL OR lease = ?5) AND agent IS NULL
+    RETURNING id, lease, queue, coalesce(unique_key, batch_id, chain_id, nullif(dependents, 0))
 """
 
 
 def ack(ledger: Ledger, ops: list[Ack]) -> list[Acked]:
-    """Complete all of these jobs. Plain ones go together; the rest, and the refused, one by one."""
-    return [Acked([_ack_one(ledger, item, op.namespace) for item in op.items]) for op in ops]
+    """Complete jobs. The plain ones are written together; what needs a decision is decided in its turn."""
+    now = ledger.now
+    written = ledger.executemany(
+        _COMPLETE,
+        [
+            (now, item.result, item.checkpoint, item.job_id, item.lease)
+            for op in ops
+            if op.namespace == DEFAULT_NAMESPACE
+            for item in op.items
+            if item.agent_status is None and item.step_status is None
+        ],
+    ).fetchall()
+    written.append(_NONE_LEFT)
+    rows = iter(written)
+    row = next(rows)
+    results = []
+    for op in ops:
+        outcomes: list[Refusal | None] = []
+        for item in op.items:
+            job_id, lease, queue_id, has_ties = row
+            if job_id == item.job_id and item.lease in (None, lease):
+                _count(ledger, ledger.queue_of(queue_id), job_id)
+                if has_ties is not None:
+                    job = find_job(ledger, job_id, op.namespace)
+                    assert isinstance(job, Job)
+                    endings.completed(ledger, job, item.result, "", None)
+                row = next(rows)
+                outcomes.append(None)
+            else:
+                outcomes.append(_decide(ledger, item, op.namespace))
+        results.append(Acked(outcomes))
+    return results
 
 
-def _ack_one(ledger: Ledger, item: Completion, namespace: str) -> Refusal | None:
-    if item.agent_status is None and item.step_status is None and namespace == DEFAULT_NAMESPACE:
-        row = ledger.execute(_COMPLETE, (ledger.now, item.result, item.checkpoint, item.job_id, item.lease)).fetchone()
-        if row is not None:
-            _after(ledger, Job(*row), item)
-            return None
-    return _decide(ledger, item, namespace)
+_NONE_LEFT: Final = (None, None, None, None)
+
+
+def _count(ledger: Ledger, queue: Queue, job_id: str) -> None:
+    queue.counts[ACTIVE] -= 1
+    queue.counts[COMPLETED] += 1
+    ledger.changed.add(queue)
+    ledger.emit("completed", job_id, queue.name)
 
 
 def _decide(ledger: Ledger, item: Completion, namespace: str) -> Refusal | None:
@@ -93,13 +124,20 @@ def _ack_agent(ledger: Ledger, job: Job, item: Completion) -> None:
 
 
 def _complete(ledger: Ledger, job: Job, item: Completion) -> None:
-    ledger.execute(
-        "UPDATE job SET state = 'completed', completed_at = ?, lease_until = NULL, outcome = 'ack', "
-        "was_completed = 1, lost_leases = 0 WHERE seq = ?",
-        (ledger.now, job.seq),
+    queue = change_state(
+        ledger,
+        job,
+        COMPLETED,
+        completed_at=ledger.now,
+        ended_at=ledger.now,
+        lease_until=None,
+        outcome="ack",
+        was_completed=1,
+        lost_leases=0,
     )
     _keep_values(ledger, job, item)
-    _after(ledger, job, item)
+    ledger.emit("completed", job.id, queue.name)
+    endings.completed(ledger, job, item.result, item.step_status or "", item.exit_reason)
 
 
 def _keep_values(ledger: Ledger, job: Job, item: Completion) -> None:
@@ -108,12 +146,3 @@ def _keep_values(ledger: Ledger, job: Job, item: Completion) -> None:
             "UPDATE job SET result = coalesce(?, result), checkpoint = coalesce(?, checkpoint) WHERE seq = ?",
             (item.result, item.checkpoint, job.seq),
         )
-
-
-def _after(ledger: Ledger, job: Job, item: Completion) -> None:
-    queue = ledger.queue_of(job.queue)
-    queue.counts[ACTIVE] -= 1
-    queue.counts[COMPLETED] += 1
-    ledger.changed.add(queue)
-    ledger.emit("completed", job.id, queue.name)
-    endings.completed(ledger, job, item.result, item.step_status or "", item.exit_reason)

@@ -31,6 +31,7 @@ class Job(msgspec.Struct):
     max_delay: int
     created_at: int
     scheduled_at: int | None
+    failed_at: int | None
     lease: int | None
     outcome: str | None
     worker_id: str | None

@@ -148,12 +148,12 @@ class Ledger:
         """Look up when the next thing is due."""
         self.next_due = self.execute(
             """
-            SELECT min(coalesce(due, ?1), coalesce(leased, ?1), coalesce(expiring, ?1), unblocking) FROM (SELECT
-              (SELECT min(scheduled_at) FROM job WHERE state IN ('scheduled', 'retrying')) AS due,
-              (SELECT min(lease_until) + 1 FROM job WHERE state = 'active') AS leased,
-              (SELECT min(expire_at) FROM job
-                WHERE expire_at IS NOT NULL AND state IN ('pending', 'scheduled', 'retrying', 'held')) AS expiring,
-              (SELECT iif(EXISTS (SELECT 1 FROM job WHERE was_completed = 1 AND dependents > 0), 0, ?1)) AS unblocking)
+            SELECT min(
+              coalesce((SELECT min(scheduled_at) FROM job WHERE scheduled_at IS NOT NULL), ?1),
+              coalesce((SELECT min(lease_until) + 1 FROM job WHERE lease_until IS NOT NULL), ?1),
+              coalesce((SELECT min(expire_at) FROM job
+                         WHERE expire_at IS NOT NULL AND state IN ('pending', 'scheduled', 'retrying', 'held')), ?1),
+              iif(EXISTS (SELECT 1 FROM job WHERE was_completed = 1 AND dependents > 0), 0, ?1))
             """,
             (NEVER,),
         ).get

@@ -62,6 +62,7 @@ def retry(ledger: Ledger, op: Retry) -> Done | Refusal:
         scheduled_at=None,
         completed_at=None,
         failed_at=None,
+        ended_at=None,
         hold_reason=None,
         expire_at=expire_at,
         **_BACK_IN_POOL,

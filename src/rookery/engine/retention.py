@@ -30,8 +30,8 @@ def _purge_jobs(ledger: Ledger, before: int) -> int:
     rows = ledger.execute(
         f"""
         SELECT {COLUMNS} FROM job
-         WHERE state IN ('completed', 'dead', 'cancelled') AND coalesce(completed_at, failed_at, created_at) < ?
-         ORDER BY coalesce(completed_at, failed_at, created_at), seq
+         WHERE ended_at IS NOT NULL AND ended_at < ?
+         ORDER BY ended_at, seq
          LIMIT ?
         """,
         (before, CHUNK),

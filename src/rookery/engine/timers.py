@@ -39,7 +39,7 @@ def _expire(ledger: Ledger) -> int:
 
 def _reclaim(ledger: Ledger) -> int:
     rows = ledger.execute(
-        f"SELECT {COLUMNS} FROM job WHERE state = 'active' AND lease_until < ? ORDER BY lease_until, seq LIMIT ?",
+        f"SELECT {COLUMNS} FROM job WHERE lease_until IS NOT NULL AND lease_until < ? ORDER BY lease_until, seq LIMIT ?",
         (ledger.now, CHUNK),
     ).fetchall()
     for row in rows:
@@ -97,7 +97,7 @@ def _promote(ledger: Ledger) -> int:
     rows = ledger.execute(
         f"""
         SELECT {COLUMNS} FROM job
-         WHERE state IN ('scheduled', 'retrying') AND scheduled_at <= ?
+         WHERE scheduled_at IS NOT NULL AND scheduled_at <= ?
          ORDER BY scheduled_at, seq
          LIMIT ?
         """,

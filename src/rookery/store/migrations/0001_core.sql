@@ -56,6 +56,7 @@ CREATE TABLE job (
   started_at      INTEGER,
   completed_at    INTEGER,
   failed_at       INTEGER,
+  ended_at        INTEGER,                    -- from when its retention counts; set in the terminal states
   held_at         INTEGER,
   lease           INTEGER,                    -- token of the last claim that was not taken back
   lease_length    INTEGER,
@@ -87,14 +88,15 @@ CREATE TABLE job (
 
 CREATE INDEX job_of_queue ON job (queue, state, seq);
 
--- The live sets. Finished jobs are in none of them but the last, so the past costs nothing.
+-- The live sets. Finished jobs are in none of them, so the past costs nothing. They hang on columns that
+-- are only set while the job belongs to them: an index that names `state` is worked on at every change.
 CREATE INDEX job_ready ON job (queue, rank, order_key, seq) WHERE state = 'pending' AND waiting_on = 0;
-CREATE INDEX job_leased ON job (lease_until) WHERE state = 'active';
-CREATE INDEX job_due ON job (scheduled_at) WHERE state IN ('scheduled', 'retrying');
+CREATE INDEX job_leased ON job (lease_until) WHERE lease_until IS NOT NULL;
+CREATE INDEX job_due ON job (scheduled_at) WHERE scheduled_at IS NOT NULL;
 CREATE INDEX job_expiring ON job (expire_at)
   WHERE expire_at IS NOT NULL AND state IN ('pending', 'scheduled', 'retrying', 'held');
-CREATE INDEX job_finished ON job (coalesce(completed_at, failed_at, created_at))
-  WHERE state IN ('completed', 'dead', 'cancelled');
+
+CREATE INDEX job_ended ON job (ended_at) WHERE ended_at IS NOT NULL;
 
 -- Completed jobs whose dependents have not all been told yet.
 CREATE INDEX job_unblocking ON job (seq) WHERE was_completed = 1 AND dependents > 0;

@@ -1,0 +1,72 @@
+"""The yardstick for the engine: the same rows in the same schema, written by plain apsw without any rule."""
+
+from typing import Any
+
+import apsw
+
+from rookery.store.connections import open_writer
+
+_JOB_COLUMNS = 50
+
+
+class BareStore:
+    """Writes what a job's life writes, knowing beforehand that nothing can go wrong."""
+
+    def __init__(self, path: str) -> None:
+        self.db: apsw.Connection = open_writer(path)
+        self.db.execute("INSERT INTO queue (namespace, name, created_at) VALUES ('default', 'bench', 0)")
+        self.seq = 0
+        self.event = 0
+
+    def enqueue(self, count: int, payload: str, now: int) -> None:
+        jobs = [self._job(self.seq + n + 1, payload, now) for n in range(count)]
+        self.seq += count
+        self.db.execute("BEGIN IMMEDIATE")
+        self.db.executemany(f"INSERT INTO job VALUES ({', '.join('?' * _JOB_COLUMNS)})", jobs)
+        self._events("enqueued", [job[1] for job in jobs], now, None)
+        self._commit("pending = pending + ?, enqueued = enqueued + ?", (count, count), now)
+
+    def claim(self, count: int, now: int) -> list[tuple[Any, ...]]:
+        self.db.execute("BEGIN IMMEDIATE")
+        rows = self.db.execute(
+            "SELECT seq, id, payload FROM job WHERE state = 'pending' AND waiting_on = 0 AND queue = 1 "
+            "ORDER BY rank, order_key, seq LIMIT ?",
+            (count,),
+        ).fetchall()
+        self.db.executemany(
+            "UPDATE job SET state = 'active', attempt = 1, started_at = ?, lease = ?, lease_length = 60000, "
+            "lease_until = ?, worker_id = 'w', outcome = NULL WHERE seq = ?",
+            [(now, row[0], now + 60_000, row[0]) for row in rows],
+        )
+        self._events("started", [row[1] for row in rows], now, '{"attempt":1,"worker_id":"w"}')
+        self._commit("pending = pending - ?, active = active + ?", (count, count), now)
+        return rows
+
+    def ack(self, job_ids: list[str], now: int) -> None:
+        self.db.execute("BEGIN IMMEDIATE")
+        self.db.executemany(
+            "UPDATE job SET state = 'completed', completed_at = ?1, ended_at = ?1, lease_until = NULL, outcome = 'ack', "
+            "was_completed = 1 WHERE id = ?2",
+            [(now, job_id) for job_id in job_ids],
+        )
+        self._events("completed", job_ids, now, None)
+        self._commit("active = active - ?, completed = completed + ?", (len(job_ids), len(job_ids)), now)
+
+    def _events(self, type: str, job_ids: list[str], now: int, data: str | None) -> None:
+        first = self.event + 1
+        self.event += len(job_ids)
+        self.db.executemany(
+            "INSERT INTO event VALUES (?, ?, ?, ?, ?, ?)",
+            [(first + n, type, job_id, "bench", now, data) for n, job_id in enumerate(job_ids)],
+        )
+
+    def _commit(self, counts: str, numbers: tuple[int, int], now: int) -> None:
+        self.db.execute(f"UPDATE queue SET {counts} WHERE id = 1", numbers)
+        self.db.execute("UPDATE machine SET now = ?, job_seq = ?, event_seq = ?", (now, self.seq, self.event))
+        self.db.execute("COMMIT")
+
+    @staticmethod
+    def _job(seq: int, payload: str, now: int) -> tuple[Any, ...]:
+        job_id = f"job_{seq:026d}"
+        head = (seq, job_id, 1, "pending", 2, now, 0, 0, 0, 0, 0, 3, 5, "requeue", "exponential", 5000, 600_000, now)
+        return (*head, *(None,) * 17, 0, *(None,) * 3, 0, 0, None, payload, *(None,) * 7)
