@@ -53,7 +53,7 @@ def _first_in_line(ledger: Ledger, names: tuple[str, ...], count: int) -> list[R
     for name in dict.fromkeys(names):
         queue = ledger.find_queue(name)
         if queue is not None and queue.ready > 0:
-            slots = min(count, limits.open_slots(ledger, queue))
+            slots = min(count, limits.open_slots(ledger, queue, ledger.now))
             if slots > 0:
                 lines.append(ledger.execute(_READY, (queue.id, ledger.now, slots)).fetchall())
     if len(lines) == 1:

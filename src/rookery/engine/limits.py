@@ -8,7 +8,7 @@ from rookery.model.job import ACTIVE
 UNLIMITED: Final = 1 << 31
 
 
-def open_slots(ledger: Ledger, queue: Queue) -> int:
+def open_slots(ledger: Ledger, queue: Queue, now: int) -> int:
     """How many claims the queue's limits allow."""
     if queue.paused_at is not None:
         return 0
@@ -16,13 +16,13 @@ def open_slots(ledger: Ledger, queue: Queue) -> int:
     if queue.max_concurrency is not None:
         slots = max(0, queue.max_concurrency - queue.counts[ACTIVE])
     if slots and queue.rate is not None:
-        slots = min(slots, max(0, queue.rate - _claims_in_window(ledger, queue)))
+        slots = min(slots, max(0, queue.rate - _claims_in_window(ledger, queue, now)))
     return slots
 
 
-def next_slot_at(ledger: Ledger, queue: Queue) -> int | None:
+def next_slot_at(ledger: Ledger, queue: Queue, now: int) -> int | None:
     """When a full window opens again; None if the rate is not what holds the queue back."""
-    if queue.rate is None or queue.window is None or _claims_in_window(ledger, queue) < queue.rate:
+    if queue.rate is None or queue.window is None or _claims_in_window(ledger, queue, now) < queue.rate:
         return None
     last = _last_claim(ledger, queue)
     at: int = ledger.execute(
@@ -59,11 +59,11 @@ def forget_old_claims(ledger: Ledger, limit: int) -> int:
     )
 
 
-def _claims_in_window(ledger: Ledger, queue: Queue) -> int:
+def _claims_in_window(ledger: Ledger, queue: Queue, now: int) -> int:
     """Claims are numbered, so the first and the last number inside the window tell how many there are."""
     first = ledger.execute(
         "SELECT n FROM throttle_claim WHERE queue = ? AND at > ? ORDER BY at, n LIMIT 1",
-        (queue.id, ledger.now - (queue.window or 0)),
+        (queue.id, now - (queue.window or 0)),
     ).get
     return 0 if first is None else _last_claim(ledger, queue) - first + 1
 

@@ -47,6 +47,7 @@ _ONE_BY_ONE: Final[dict[type, Callable[[Ledger, Any], Any]]] = {
     ops.ClearQueue: queues.clear,
     ops.DeleteQueue: queues.delete,
     ops.Tick: timers.tick,
+    ops.Sweep: timers.sweep,
     ops.Purge: retention.purge,
 }
 _TOGETHER: Final[dict[type, Callable[[Ledger, Any], Any]]] = {
@@ -119,19 +120,19 @@ class Machine:
         due = self._ledger.next_due
         return None if due == NEVER else due
 
-    def claimable(self, queue_name: str) -> int:
-        """How many jobs of a queue could be claimed right after the last batch, at the most."""
+    def claimable(self, queue_name: str, now: int) -> int:
+        """How many jobs of a queue could be claimed now, at the most."""
         queue = self._ledger.find_queue(queue_name)
         if queue is None or queue.ready <= 0:
             return 0
-        return min(queue.ready, limits.open_slots(self._ledger, queue))
+        return min(queue.ready, limits.open_slots(self._ledger, queue, now))
 
-    def opens_at(self, queue_name: str) -> int | None:
+    def opens_at(self, queue_name: str, now: int) -> int | None:
         """When a queue that its rate holds back opens again; None if it is not held back by that."""
         queue = self._ledger.find_queue(queue_name)
         if queue is None or queue.paused_at is not None or queue.ready <= 0:
             return None
-        return limits.next_slot_at(self._ledger, queue)
+        return limits.next_slot_at(self._ledger, queue, now)
 
     def close(self) -> None:
         """Close the file."""

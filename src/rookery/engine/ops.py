@@ -341,7 +341,11 @@ class Cleared(msgspec.Struct, frozen=True):
 
 
 class Tick(Operation):
-    """Time has passed: promote, reclaim, expire and forget what is due, one chunk of each."""
+    """Time has passed: expire, reclaim and promote what is due, one chunk of each."""
+
+
+class Sweep(Operation):
+    """Forget what nobody needs any more: locks, keys, rate windows, silent workers; one chunk of each."""
 
 
 class Purge(Operation):
@@ -426,6 +430,7 @@ AnyOperation = (
     | ClearQueue
     | DeleteQueue
     | Tick
+    | Sweep
     | Purge
 )
 Result = Enqueued | Claimed | Acked | Failed | Released | Beaten | Cleared | Ticked | Done | Refusal

@@ -1,10 +1,10 @@
-"""What the passing of time does: expire, reclaim, promote, and forget what has run out. One chunk at a time."""
+"""What the passing of time does: expire, reclaim, promote, and sweep up. One chunk at a time."""
 
 from rookery.engine import dependencies, endings, limits, workers
 from rookery.engine.fail import attempt_failed
 from rookery.engine.jobs import COLUMNS, Job, change_state, place_in_line
 from rookery.engine.ledger import Ledger
-from rookery.engine.ops import CHUNK, Tick, Ticked
+from rookery.engine.ops import CHUNK, Sweep, Tick, Ticked
 from rookery.model.job import PENDING, RETRYING
 
 POISONED = "lease lost {} times: the worker died or stopped heartbeating"
@@ -16,10 +16,8 @@ def tick(ledger: Ledger, op: Tick) -> Ticked:
     reclaimed = _reclaim(ledger)
     promoted = _promote(ledger)
     unblocked = dependencies.unblock_some(ledger, CHUNK)
-    forgotten = _forget(ledger)
     ledger.find_next_due()
-    more = CHUNK in (expired, reclaimed, promoted, unblocked) or CHUNK in forgotten
-    return Ticked(promoted, reclaimed, expired, more=more)
+    return Ticked(promoted, reclaimed, expired, more=CHUNK in (expired, reclaimed, promoted, unblocked))
 
 
 def _expire(ledger: Ledger) -> int:
@@ -111,8 +109,8 @@ def _promote(ledger: Ledger) -> int:
     return len(rows)
 
 
-def _forget(ledger: Ledger) -> tuple[int, ...]:
-    """Delete locks, keys, claims and workers whose time is over."""
+def sweep(ledger: Ledger, op: Sweep) -> Ticked:
+    """Delete one chunk each of the locks, keys, claims and workers whose time is over."""
     locks = ledger.execute(
         """
         DELETE FROM unique_lock WHERE (queue, key) IN (
@@ -129,4 +127,6 @@ def _forget(ledger: Ledger) -> tuple[int, ...]:
         """,
         (ledger.now, CHUNK),
     ).fetchall()
-    return len(locks), len(keys), limits.forget_old_claims(ledger, CHUNK), workers.forget_silent(ledger, CHUNK)
+    claims = limits.forget_old_claims(ledger, CHUNK)
+    silent = workers.forget_silent(ledger, CHUNK)
+    return Ticked(more=CHUNK in (len(locks), len(keys), claims, silent))

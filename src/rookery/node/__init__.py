@@ -1,0 +1,1 @@
+"""A running server: gathers operations into batches, keeps the time, lets long polls wait, tells what happened."""

@@ -1,0 +1,142 @@
+"""Group commit: operations that wait together become one batch, one transaction, one fsync.
+
+When nothing waits, an operation goes at once. What arrives while a batch is being committed is the next batch.
+"""
+
+import asyncio
+import logging
+import random
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Final
+
+import apsw
+
+from rookery.engine import Batch, Machine
+from rookery.engine.ops import Ack, AnyOperation, Claim, Enqueue, Fail, Heartbeat, Release
+from rookery.node.clock import Clock
+
+log = logging.getLogger(__name__)
+
+MOST_JOBS: Final = 2000
+"""About how many jobs one batch may carry."""
+
+_STORAGE_FAULTS: Final = (
+    apsw.FullError,
+    apsw.IOError,
+    apsw.BusyError,
+    apsw.ReadOnlyError,
+    apsw.CantOpenError,
+    apsw.CorruptError,
+    apsw.NoMemError,
+)
+_TURN: Final[dict[type, int]] = {Ack: 0, Fail: 0, Release: 0, Heartbeat: 1, Claim: 3}
+_OTHERS_TURN: Final = 2
+
+Deliver = Callable[[Any], None]
+"""Takes a result, or the exception that came instead of it."""
+
+
+class Overloaded(Exception):
+    """Too much is waiting already; nothing was done."""
+
+    def __init__(self, retry_after_ms: int) -> None:
+        super().__init__("the server is overloaded, try again")
+        self.retry_after_ms = retry_after_ms
+
+
+class StorageDown(Exception):
+    """The store cannot be written now; nothing was done."""
+
+
+class Batcher:
+    """Takes operations, applies them in batches, delivers the results after the commit."""
+
+    def __init__(self, machine: Machine, clock: Clock, most_waiting: int, after_commit: Callable[[], None]) -> None:
+        self.storage_fault: str | None = None
+        self._machine = machine
+        self._clock = clock
+        self._most_waiting = most_waiting
+        self._after_commit = after_commit
+        self._waiting: deque[tuple[AnyOperation, Deliver]] = deque()
+        self._is_called = False
+
+    def submit(self, op: AnyOperation) -> asyncio.Future[Any]:
+        """Have an operation applied; the future brings its result once that is durable."""
+        if len(self._waiting) >= self._most_waiting:
+            raise Overloaded(random.randint(4, 12))
+        future = asyncio.get_running_loop().create_future()
+        self.put(op, _resolver(future))
+        return future
+
+    def put(self, op: AnyOperation, deliver: Deliver) -> None:
+        """Have an operation of the node's own applied, however many wait."""
+        self._waiting.append((op, deliver))
+        if not self._is_called:
+            self._is_called = True
+            asyncio.get_running_loop().call_soon(self._commit_some)
+
+    async def idle(self) -> None:
+        """Wait until nothing waits."""
+        while self._waiting:
+            await asyncio.sleep(0)
+
+    def _commit_some(self) -> None:
+        self._is_called = False
+        entries = self._next_entries()
+        for entry, result in zip(entries, self._apply([op for op, _ in entries]), strict=True):
+            entry[1](result)
+        self._after_commit()
+        if self._waiting and not self._is_called:
+            self._is_called = True
+            asyncio.get_running_loop().call_soon(self._commit_some)
+
+    def _next_entries(self) -> list[tuple[AnyOperation, Deliver]]:
+        """What goes into the next batch: acks before claims, so that freed slots are seen."""
+        entries, jobs = [], 0
+        while self._waiting and jobs < MOST_JOBS:
+            entry = self._waiting.popleft()
+            jobs += _weight(entry[0])
+            entries.append(entry)
+        entries.sort(key=lambda entry: _TURN.get(type(entry[0]), _OTHERS_TURN))
+        return entries
+
+    def _apply(self, ops: list[AnyOperation]) -> list[Any]:
+        try:
+            results = self._machine.apply(Batch(self._clock.now(), ops, random.getrandbits(79)))
+        except _STORAGE_FAULTS as error:
+            if self.storage_fault is None:
+                log.error("the store cannot be written: %s", error)
+            self.storage_fault = str(error) or type(error).__name__
+            return [StorageDown(self.storage_fault)] * len(ops)
+        except Exception as error:
+            if len(ops) == 1:
+                log.exception("operation %s failed", type(ops[0]).__name__)
+                return [error]
+            return [result for op in ops for result in self._apply([op])]
+        if self.storage_fault is not None:
+            log.warning("the store can be written again")
+            self.storage_fault = None
+        return results
+
+
+def _weight(op: AnyOperation) -> int:
+    if isinstance(op, Enqueue):
+        return len(op.jobs)
+    if isinstance(op, Claim):
+        return op.count
+    if isinstance(op, Ack | Fail | Release | Heartbeat):
+        return len(op.items)
+    return 1
+
+
+def _resolver(future: asyncio.Future[Any]) -> Deliver:
+    def deliver(result: Any) -> None:
+        if future.done():
+            return
+        if isinstance(result, BaseException):
+            future.set_exception(result)
+        else:
+            future.set_result(result)
+
+    return deliver

@@ -1,0 +1,194 @@
+"""One running server without its HTTP face: submit operations, wait for jobs, wait for results, follow events."""
+
+import asyncio
+import logging
+from pathlib import Path
+from typing import Any, Final
+
+import apsw
+import msgspec
+
+from rookery.engine import Machine
+from rookery.engine.ops import (
+    AnyOperation,
+    Claim,
+    Claimed,
+    ClaimedJob,
+    Cleared,
+    ClearQueue,
+    DeleteQueue,
+    SeeWorker,
+    Tick,
+)
+from rookery.model.job import CANCELLED, COMPLETED, DEAD
+from rookery.node.batcher import Batcher, Overloaded
+from rookery.node.clock import Clock
+from rookery.node.data_dir import DataDirectory
+from rookery.node.timers import Timers
+from rookery.node.waiters import Waiters
+from rookery.store.connections import open_reader
+
+log = logging.getLogger(__name__)
+
+_ENDINGS: Final = frozenset({COMPLETED, DEAD, CANCELLED, "deleted"})
+
+
+class NodeSettings(msgspec.Struct, frozen=True):
+    """How a node runs. Durations are milliseconds."""
+
+    data_dir: Path
+    durability: str = "full"
+    retention: int = 168 * 3_600_000
+    retention_interval: int = 3_600_000
+    most_waiting: int = 16_384
+    most_claims: int = 64
+
+
+class Node:
+    """The owner of a data directory."""
+
+    def __init__(self, settings: NodeSettings) -> None:
+        self.settings = settings
+        self.is_closing = False
+        self._directory = DataDirectory(settings.data_dir)
+        try:
+            self._machine = Machine(self._directory.store, durability=settings.durability)
+            self.reader: apsw.Connection = open_reader(self._directory.store)
+        except BaseException:
+            self._directory.release()
+            raise
+        self.clock = Clock(not_before=self.reader.execute("SELECT now FROM machine").get)
+        self._batcher = Batcher(self._machine, self.clock, settings.most_waiting, self._after_commit)
+        self._waiters = Waiters(self._machine, self._batcher, self.clock)
+        self._timers = Timers(self._machine, self._batcher, self.clock, settings.retention, settings.retention_interval)
+        self._claims_under_way: dict[str, int] = {}
+        self._end_watchers: dict[str, set[asyncio.Future[None]]] = {}
+        self._news: asyncio.Future[None] | None = None
+
+    async def start(self) -> None:
+        """Catch up with what became due while nobody looked, then keep time."""
+        while (await self.submit(Tick())).more:
+            pass
+        self._timers.start()
+
+    async def stop(self) -> None:
+        """End parked polls and streams; operations that were submitted are finished first."""
+        self.end_waiting()
+        self._timers.stop()
+        await self._batcher.idle()
+        self.reader.close()
+        self._machine.close()
+        self._directory.release()
+
+    def end_waiting(self) -> None:
+        """Let everybody who waits for something go home."""
+        self.is_closing = True
+        self._waiters.release_all()
+        for watchers in list(self._end_watchers.values()):
+            for watcher in watchers:
+                if not watcher.done():
+                    watcher.set_result(None)
+        self._tell_news()
+
+    # --- writing
+
+    def submit(self, op: AnyOperation) -> asyncio.Future[Any]:
+        """Have an operation applied; raises Overloaded when too many wait."""
+        return self._batcher.submit(op)
+
+    async def clear(self, op: ClearQueue | DeleteQueue) -> int:
+        """Delete a queue's jobs chunk by chunk, letting others have their turn between; how many went."""
+        deleted = 0
+        while True:
+            cleared: Cleared = await self.submit(op)
+            deleted += cleared.deleted
+            if cleared.done:
+                return deleted
+            op = msgspec.structs.replace(op, up_to=cleared.up_to)
+
+    @property
+    def storage_fault(self) -> str | None:
+        """Why the store cannot be written, if it cannot."""
+        return self._batcher.storage_fault
+
+    # --- waiting for jobs
+
+    async def fetch(self, op: Claim, timeout: float, gone: asyncio.Future[Any]) -> list[ClaimedJob]:
+        """Lease jobs, waiting for them up to `timeout` seconds. A caller who has gone gets none."""
+        now = self.clock.now()
+        jobs: list[ClaimedJob] = []
+        if any(self._machine.claimable(queue, now) for queue in op.queues):
+            jobs = await self._claim(op)
+        elif op.worker_id:
+            self.submit(
+                SeeWorker(worker_id=op.worker_id, hostname=op.hostname, queues=op.queues, namespace=op.namespace)
+            ).add_done_callback(_look_at)
+        if not jobs and not self.is_closing and not gone.done():
+            jobs = await self._waiters.wait(op, timeout, gone)
+        if jobs and gone.done():
+            self._waiters.put_back(op, jobs)
+            return []
+        return jobs
+
+    async def _claim(self, op: Claim) -> list[ClaimedJob]:
+        under_way = self._claims_under_way
+        if any(under_way.get(queue, 0) >= self.settings.most_claims for queue in op.queues):
+            raise Overloaded(2)
+        for queue in op.queues:
+            under_way[queue] = under_way.get(queue, 0) + 1
+        try:
+            claimed: Claimed = await self.submit(op)
+        finally:
+            for queue in op.queues:
+                under_way[queue] -= 1
+                if not under_way[queue]:
+                    del under_way[queue]
+        return claimed.jobs
+
+    # --- waiting for results and news
+
+    def watch_end(self, job_id: str) -> asyncio.Future[None]:
+        """A future that is done when the job has ended (or the server stops). Cancel it when nobody waits any more."""
+        watcher: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._end_watchers.setdefault(job_id, set()).add(watcher)
+
+        def forget(_: asyncio.Future[None]) -> None:
+            watchers = self._end_watchers.get(job_id)
+            if watchers is not None:
+                watchers.discard(watcher)
+                if not watchers:
+                    del self._end_watchers[job_id]
+
+        watcher.add_done_callback(forget)
+        return watcher
+
+    def news(self) -> asyncio.Future[None]:
+        """A future that is done as soon as there are new events. Shared: do not cancel it."""
+        if self._news is None:
+            self._news = asyncio.get_running_loop().create_future()
+        return self._news
+
+    def _after_commit(self) -> None:
+        machine = self._machine
+        for queue in machine.changed_queues:
+            self._waiters.wake(queue)
+        if self._end_watchers:
+            for _, type, job_id, _, _, _ in machine.events:
+                if type in _ENDINGS:
+                    for watcher in self._end_watchers.get(job_id, ()):
+                        if not watcher.done():
+                            watcher.set_result(None)
+        if machine.events:
+            self._tell_news()
+        self._timers.look()
+
+    def _tell_news(self) -> None:
+        if self._news is not None:
+            self._news.set_result(None)
+            self._news = None
+
+
+def _look_at(future: asyncio.Future[Any]) -> None:
+    """Take note of a failure that nobody waits for, so that it is not reported as forgotten."""
+    if not future.cancelled():
+        future.exception()

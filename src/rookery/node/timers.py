@@ -1,0 +1,95 @@
+"""The passing of time, exactly: sleep until the next thing is due, then propose that it be done."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final
+
+from rookery.engine import Machine
+from rookery.engine.ops import AnyOperation, Purge, Sweep, Tick, Ticked
+from rookery.node.batcher import Batcher, Overloaded, StorageDown
+from rookery.node.clock import Clock
+
+LONGEST_SLEEP: Final = 1000
+"""Milliseconds. The wall clock may be set forward while we sleep, so we look now and then."""
+SWEEP_INTERVAL: Final = 30.0
+_PAUSE_AFTER_FAULT: Final = 1.0
+
+
+class Timers:
+    """Proposes ticks when they are due, and sweeps and purges now and then."""
+
+    def __init__(
+        self, machine: Machine, batcher: Batcher, clock: Clock, retention: int, retention_interval: int
+    ) -> None:
+        self._machine = machine
+        self._batcher = batcher
+        self._clock = clock
+        self._retention = retention
+        self._retention_interval = retention_interval / 1000
+        self._alarm: asyncio.TimerHandle | None = None
+        self._alarm_at = 0
+        self._is_ticking = False
+        self._is_stopped = False
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def start(self) -> None:
+        """Keep time from now on."""
+        self._tasks = [
+            asyncio.create_task(self._now_and_then(SWEEP_INTERVAL, Sweep)),
+            asyncio.create_task(self._now_and_then(self._retention_interval, self._purge)),
+        ]
+        self.look()
+
+    def stop(self) -> None:
+        """Propose nothing more."""
+        self._is_stopped = True
+        if self._alarm is not None:
+            self._alarm.cancel()
+        for task in self._tasks:
+            task.cancel()
+
+    def look(self) -> None:
+        """Set the alarm to the next thing that is due."""
+        if self._is_ticking or self._is_stopped:
+            return
+        now = self._clock.now()
+        due = self._machine.next_due
+        at = now + LONGEST_SLEEP if due is None else min(max(due, now), now + LONGEST_SLEEP)
+        if self._alarm is not None:
+            if self._alarm_at <= at:
+                return
+            self._alarm.cancel()
+        self._alarm_at = at
+        self._alarm = asyncio.get_running_loop().call_later((at - now) / 1000, self._wake_up)
+
+    def _wake_up(self) -> None:
+        self._alarm = None
+        due = self._machine.next_due
+        if due is None or due > self._clock.now():
+            self.look()
+            return
+        self._is_ticking = True
+        self._batcher.put(Tick(), self._ticked)
+
+    def _ticked(self, result: Ticked | BaseException) -> None:
+        if isinstance(result, BaseException):
+            asyncio.get_running_loop().call_later(_PAUSE_AFTER_FAULT, self._tick_again)
+            return
+        self._is_ticking = False
+        self.look()
+
+    def _tick_again(self) -> None:
+        if not self._is_stopped:
+            self._batcher.put(Tick(), self._ticked)
+
+    async def _now_and_then(self, interval: float, propose: Callable[[], AnyOperation]) -> None:
+        """Every so often, propose something again and again until all of it is done."""
+        while True:
+            await asyncio.sleep(interval)
+            with suppress(Overloaded, StorageDown):
+                while (await self._batcher.submit(propose())).more:
+                    await asyncio.sleep(0)
+
+    def _purge(self) -> AnyOperation:
+        return Purge(before=self._clock.now() - self._retention)

@@ -1,0 +1,363 @@
+"""Every read, as the API shows it: jobs, queues, workers, job batches, events. Nothing here writes."""
+
+from typing import Any, Final
+
+import apsw
+import msgspec
+
+from rookery.model.durations import format_duration
+from rookery.model.instants import format_instant
+from rookery.model.job import STATES, priority_name
+from rookery.model.names import DEFAULT_NAMESPACE, NAMESPACE_MARK, is_visible, shown_name
+
+Raw = msgspec.Raw
+
+
+class WorkerRef(msgspec.Struct):
+    """The worker that has, or had, a job."""
+
+    id: str
+    hostname: str | None
+
+
+class ErrorView(msgspec.Struct):
+    """One failed attempt."""
+
+    id: int
+    job_id: str
+    attempt: int
+    error: str
+    backtrace: str | None
+    created_at: str
+    at: str
+
+
+class JobView(msgspec.Struct):
+    """A job, whole."""
+
+    id: str
+    queue: str
+    state: str
+    payload: Raw
+    priority: int
+    priority_name: str
+    attempt: int
+    max_retries: int
+    retry_backoff: str
+    retry_base_delay_ms: int
+    retry_max_delay_ms: int
+    retry_base_delay: str
+    retry_max_delay: str
+    max_lost_leases: int
+    unique_key: str | None
+    unique_period: int | None
+    batch_id: str | None
+    worker_id: str | None
+    hostname: str | None
+    worker: WorkerRef | None
+    tags: Raw | None
+    progress: Raw | None
+    checkpoint: Raw | None
+    result: Raw | None
+    created_at: str
+    scheduled_at: str | None
+    started_at: str | None
+    completed_at: str | None
+    failed_at: str | None
+    lease_expires_at: str | None
+    expire_at: str | None
+    expire_after: str | None
+    parent_id: str | None
+    chain_id: str | None
+    chain_step: int | None
+    chain_config: Raw | None
+    depends_on: list[str] | None
+    agent: Raw | None
+    hold_reason: str | None
+    errors: list[ErrorView]
+
+
+class QueueView(msgspec.Struct):
+    """A queue's settings and counts."""
+
+    name: str
+    paused: bool
+    max_concurrency: int | None
+    rate_limit: int | None
+    rate_window_ms: int | None
+    created_at: str
+    pending: int
+    active: int
+    held: int
+    completed: int
+    dead: int
+    scheduled: int
+    retrying: int
+    cancelled: int
+    enqueued: int
+    failed: int
+    oldest_pending_at: str | None
+
+
+class WorkerView(msgspec.Struct):
+    """A worker that has asked for work."""
+
+    id: str
+    hostname: str | None
+    queues: list[str]
+    last_heartbeat: str
+    started_at: str
+    active_jobs: int
+
+
+class JobBatchView(msgspec.Struct):
+    """How far a job batch is."""
+
+    id: str
+    total: int
+    pending: int
+    succeeded: int
+    failed: int
+    callback_queue: str | None
+    callback_payload: Raw | None
+    created_at: str
+
+
+class EventView(msgspec.Struct, omit_defaults=True):
+    """Something that happened to a job."""
+
+    seq: int
+    type: str
+    at_ns: int
+    job_id: str | None = None
+    queue: str | None = None
+    data: Raw | None = None
+
+
+class EventFilter(msgspec.Struct, frozen=True):
+    """Which events somebody wants; an empty list means all."""
+
+    queues: tuple[str, ...] = ()
+    job_ids: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+
+
+_JOB_COLUMNS: Final = (
+    "seq id state payload rank attempt max_retries backoff base_delay max_delay max_lost_leases unique_key "
+    "unique_period batch_id worker_id hostname tags progress checkpoint result created_at scheduled_at started_at "
+    "completed_at failed_at lease_until expire_at expire_after parent_id chain_id chain_step chain_config "
+    "depends_on agent hold_reason"
+).split()
+_SELECT_JOB: Final = (
+    f"SELECT queue.name, {', '.join('job.' + column for column in _JOB_COLUMNS)} "
+    "FROM job JOIN queue ON queue.id = job.queue WHERE job.id = ?"
+)
+
+
+def read_job(db: apsw.Connection, job_id: str, namespace: str = DEFAULT_NAMESPACE) -> JobView | None:
+    """One job, if the caller may see it."""
+    row = db.execute(_SELECT_JOB, (job_id,)).fetchone()
+    if row is None or not is_visible(namespace, row[0]):
+        return None
+    job = dict(zip(_JOB_COLUMNS, row[1:], strict=True))
+    return JobView(
+        id=job["id"],
+        queue=shown_name(namespace, row[0]),
+        state=job["state"],
+        payload=Raw(job["payload"]),
+        priority=job["rank"],
+        priority_name=priority_name(job["rank"]),
+        attempt=job["attempt"],
+        max_retries=job["max_retries"],
+        retry_backoff=job["backoff"],
+        retry_base_delay_ms=job["base_delay"],
+        retry_max_delay_ms=job["max_delay"],
+        retry_base_delay=format_duration(job["base_delay"]),
+        retry_max_delay=format_duration(job["max_delay"]),
+        max_lost_leases=job["max_lost_leases"],
+        unique_key=job["unique_key"],
+        unique_period=job["unique_period"],
+        batch_id=job["batch_id"],
+        worker_id=job["worker_id"],
+        hostname=job["hostname"],
+        worker=WorkerRef(job["worker_id"], job["hostname"]) if job["worker_id"] else None,
+        tags=_raw(job["tags"]),
+        progress=_raw(job["progress"]),
+        checkpoint=_raw(job["checkpoint"]),
+        result=_raw(job["result"]),
+        created_at=format_instant(job["created_at"]),
+        scheduled_at=_time(job["scheduled_at"]),
+        started_at=_time(job["started_at"]),
+        completed_at=_time(job["completed_at"]),
+        failed_at=_time(job["failed_at"]),
+        lease_expires_at=_time(job["lease_until"]),
+        expire_at=_time(job["expire_at"]),
+        expire_after=job["expire_after"],
+        parent_id=job["parent_id"],
+        chain_id=job["chain_id"],
+        chain_step=job["chain_step"],
+        chain_config=_chain_config(job["chain_config"], job["depends_on"]),
+        depends_on=None if job["depends_on"] is None else msgspec.json.decode(job["depends_on"]),
+        agent=_raw(job["agent"]),
+        hold_reason=job["hold_reason"],
+        errors=_read_errors(db, job["seq"], job["id"]),
+    )
+
+
+def _read_errors(db: apsw.Connection, seq: int, job_id: str) -> list[ErrorView]:
+    rows = db.execute("SELECT id, attempt, error, backtrace, created_at FROM error WHERE job = ? ORDER BY id", (seq,))
+    return [
+        ErrorView(id, job_id, attempt, error, backtrace, format_instant(at), format_instant(at))
+        for id, attempt, error, backtrace, at in rows
+    ]
+
+
+def _chain_config(config: str | None, depends_on: str | None) -> Raw | None:
+    """The chain as it was given; what the job depends on is shown in it too."""
+    if depends_on is None:
+        return _raw(config)
+    shown: dict[str, Raw] = {} if config is None else msgspec.json.decode(config, type=dict[str, Raw])
+    return Raw(msgspec.json.encode({**shown, "depends_on": Raw(depends_on)}))
+
+
+_QUEUE_COLUMNS: Final = (
+    "id name paused_at max_concurrency rate window created_at pending active held completed dead scheduled "
+    "retrying cancelled blocked enqueued failed"
+).split()
+_SELECT_QUEUES: Final = f"SELECT {', '.join(_QUEUE_COLUMNS)} FROM queue"
+
+
+def read_queues(db: apsw.Connection, namespace: str = DEFAULT_NAMESPACE) -> list[QueueView]:
+    """The queues that the caller may see, by name."""
+    if namespace == DEFAULT_NAMESPACE:
+        rows = db.execute(f"{_SELECT_QUEUES} ORDER BY name").fetchall()
+    else:
+        rows = db.execute(f"{_SELECT_QUEUES} WHERE namespace = ? ORDER BY name", (namespace,)).fetchall()
+    return [_queue_view(db, row, namespace) for row in rows]
+
+
+def read_queue(db: apsw.Connection, name: str, namespace: str = DEFAULT_NAMESPACE) -> QueueView | None:
+    """One queue by its stored name."""
+    row = db.execute(f"{_SELECT_QUEUES} WHERE name = ?", (name,)).fetchone()
+    return None if row is None or not is_visible(namespace, name) else _queue_view(db, row, namespace)
+
+
+def _queue_view(db: apsw.Connection, row: tuple[Any, ...], namespace: str) -> QueueView:
+    queue = dict(zip(_QUEUE_COLUMNS, row, strict=True))
+    oldest = _oldest_pending(db, queue["id"]) if queue["pending"] > queue["blocked"] else None
+    return QueueView(
+        name=shown_name(namespace, queue["name"]),
+        paused=queue["paused_at"] is not None,
+        max_concurrency=queue["max_concurrency"],
+        rate_limit=queue["rate"],
+        rate_window_ms=queue["window"],
+        created_at=format_instant(queue["created_at"]),
+        **{state: queue[state] for state in STATES},
+        enqueued=queue["enqueued"],
+        failed=queue["failed"],
+        oldest_pending_at=_time(oldest),
+    )
+
+
+def _oldest_pending(db: apsw.Connection, queue_id: int) -> int | None:
+    """The first of each rank is found by the index; the oldest of those is the oldest of all."""
+    oldest: int | None = db.execute(
+        """
+        WITH RECURSIVE ranks (rank) AS (
+          SELECT min(rank) FROM job WHERE state = 'pending' AND waiting_on = 0 AND queue = ?1
+          UNION ALL
+          SELECT (SELECT min(rank) FROM job
+                   WHERE state = 'pending' AND waiting_on = 0 AND queue = ?1 AND rank > ranks.rank)
+            FROM ranks
+           WHERE rank IS NOT NULL)
+        SELECT min((SELECT created_at FROM job
+                     WHERE state = 'pending' AND waiting_on = 0 AND queue = ?1 AND job.rank = ranks.rank
+                     ORDER BY order_key, seq
+                     LIMIT 1))
+          FROM ranks
+         WHERE rank IS NOT NULL
+        """,
+        (queue_id,),
+    ).get
+    return oldest
+
+
+def read_workers(db: apsw.Connection, namespace: str = DEFAULT_NAMESPACE) -> list[WorkerView]:
+    """Workers, the one heard of last first."""
+    everyone = namespace == DEFAULT_NAMESPACE
+    rows = db.execute(
+        f"""
+        SELECT id, hostname, queues, last_heartbeat, started_at
+          FROM worker
+         {"" if everyone else "WHERE namespace = ?"}
+         ORDER BY last_heartbeat DESC, id
+        """,
+        () if everyone else (namespace,),
+    ).fetchall()
+    active: dict[str, int] = dict(
+        db.execute("SELECT worker_id, count(*) FROM job WHERE lease_until IS NOT NULL GROUP BY worker_id")
+    )
+    return [
+        WorkerView(
+            id,
+            hostname,
+            [shown_name(namespace, queue) for queue in msgspec.json.decode(queues)],
+            format_instant(last_heartbeat),
+            format_instant(started_at),
+            active.get(id, 0),
+        )
+        for id, hostname, queues, last_heartbeat, started_at in rows
+    ]
+
+
+def read_job_batch(db: apsw.Connection, batch_id: str, namespace: str = DEFAULT_NAMESPACE) -> JobBatchView | None:
+    """How far a job batch is, if it is the caller's."""
+    row = db.execute(
+        "SELECT id, total, pending, succeeded, failed, callback_queue, callback_payload, created_at, namespace "
+        "FROM job_batch WHERE id = ?",
+        (batch_id,),
+    ).fetchone()
+    if row is None or namespace not in (DEFAULT_NAMESPACE, row[8]):
+        return None
+    return JobBatchView(*row[:6], callback_payload=_raw(row[6]), created_at=format_instant(row[7]))
+
+
+def read_events(
+    db: apsw.Connection,
+    after: int,
+    limit: int,
+    wanted: EventFilter | None = None,
+    namespace: str = DEFAULT_NAMESPACE,
+) -> list[EventView]:
+    """Events behind `after`, oldest first."""
+    clauses, parameters = ["seq > ?"], [after]
+    wanted = wanted or EventFilter()
+    for column, values in (("queue", wanted.queues), ("job_id", wanted.job_ids), ("type", wanted.types)):
+        if values:
+            clauses.append(f"{column} IN ({', '.join('?' * len(values))})")
+            parameters.extend(values)  # type: ignore[arg-type]
+    if namespace != DEFAULT_NAMESPACE:
+        clauses.append("substr(queue, 1, ?) = ?")
+        mark = namespace + NAMESPACE_MARK
+        parameters.extend((len(mark), mark))  # type: ignore[arg-type]
+    rows = db.execute(
+        f"SELECT seq, type, job_id, queue, at, data FROM event WHERE {' AND '.join(clauses)} ORDER BY seq LIMIT ?",
+        (*parameters, limit),
+    )
+    return [
+        EventView(seq, type, at * 1_000_000, job_id, shown_name(namespace, queue), _raw(data))
+        for seq, type, job_id, queue, at, data in rows
+    ]
+
+
+def last_event(db: apsw.Connection) -> int:
+    """The number of the newest event."""
+    return db.execute("SELECT max(seq) FROM event").get or 0
+
+
+def _raw(text: str | None) -> Raw | None:
+    return None if text is None else Raw(text)
+
+
+def _time(ms: int | None) -> str | None:
+    return None if ms is None else format_instant(ms)
