@@ -1,1 +1,12 @@
-"""The order of batches. On a single node the SQLite commit itself is the order."""
+"""The order of batches. Whatever keeps it gives each batch its time and its place, and makes it survive."""
+
+from typing import Protocol
+
+from rookery.engine.ops import AnyOperation, Result
+
+
+class Log(Protocol):
+    """Something that puts operations in order, for good."""
+
+    def append(self, ops: list[AnyOperation]) -> list[Result]:
+        """Add a batch behind all others and apply it: one result for each operation, once it is durable."""

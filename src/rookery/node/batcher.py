@@ -12,11 +12,10 @@ from typing import Any, Final
 
 import apsw
 
-from rookery.engine import Batch, Machine
 from rookery.engine.ops import Ack, AnyOperation, Claim, Enqueue, Fail, Heartbeat, Release
-from rookery.node.clock import Clock
+from rookery.log import Log
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 MOST_JOBS: Final = 2000
 """About how many jobs one batch may carry."""
@@ -52,10 +51,9 @@ class StorageDown(Exception):
 class Batcher:
     """Takes operations, applies them in batches, delivers the results after the commit."""
 
-    def __init__(self, machine: Machine, clock: Clock, most_waiting: int, after_commit: Callable[[], None]) -> None:
+    def __init__(self, log: Log, most_waiting: int, after_commit: Callable[[], None]) -> None:
         self.storage_fault: str | None = None
-        self._machine = machine
-        self._clock = clock
+        self._log = log
         self._most_waiting = most_waiting
         self._after_commit = after_commit
         self._waiting: deque[tuple[AnyOperation, Deliver]] = deque()
@@ -103,19 +101,19 @@ class Batcher:
 
     def _apply(self, ops: list[AnyOperation]) -> list[Any]:
         try:
-            results = self._machine.apply(Batch(self._clock.now(), ops, random.getrandbits(79)))
+            results = self._log.append(ops)
         except _STORAGE_FAULTS as error:
             if self.storage_fault is None:
-                log.error("the store cannot be written: %s", error)
+                logger.error("the store cannot be written: %s", error)
             self.storage_fault = str(error) or type(error).__name__
             return [StorageDown(self.storage_fault)] * len(ops)
         except Exception as error:
             if len(ops) == 1:
-                log.exception("operation %s failed", type(ops[0]).__name__)
+                logger.exception("operation %s failed", type(ops[0]).__name__)
                 return [error]
             return [result for op in ops for result in self._apply([op])]
         if self.storage_fault is not None:
-            log.warning("the store can be written again")
+            logger.warning("the store can be written again")
             self.storage_fault = None
         return results
 

@@ -1,7 +1,6 @@
 """One running server without its HTTP face: submit operations, wait for jobs, wait for results, follow events."""
 
 import asyncio
-import logging
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,6 +19,7 @@ from rookery.engine.ops import (
     SeeWorker,
     Tick,
 )
+from rookery.log.local import LocalLog
 from rookery.model.job import CANCELLED, COMPLETED, DEAD
 from rookery.node.batcher import Batcher, Overloaded
 from rookery.node.clock import Clock
@@ -27,8 +27,6 @@ from rookery.node.data_dir import DataDirectory
 from rookery.node.timers import Timers
 from rookery.node.waiters import Waiters
 from rookery.store.connections import open_reader
-
-log = logging.getLogger(__name__)
 
 _ENDINGS: Final = frozenset({COMPLETED, DEAD, CANCELLED, "deleted"})
 
@@ -58,7 +56,9 @@ class Node:
             self._directory.release()
             raise
         self.clock = Clock(not_before=self.reader.execute("SELECT now FROM machine").get)
-        self._batcher = Batcher(self._machine, self.clock, settings.most_waiting, self._after_commit)
+        self._batcher = Batcher(
+            LocalLog(self._machine, self.clock.now), settings.most_waiting, self._after_commit
+        )
         self._waiters = Waiters(self._machine, self._batcher, self.clock)
         self._timers = Timers(self._machine, self._batcher, self.clock, settings.retention, settings.retention_interval)
         self._claims_under_way: dict[str, int] = {}
@@ -66,9 +66,8 @@ class Node:
         self._news: asyncio.Future[None] | None = None
 
     async def start(self) -> None:
-        """Catch up with what became due while nobody looked, then keep time."""
-        while (await self.submit(Tick())).more:
-            pass
+        """Begin to keep time."""
+        await self.submit(Tick())
         self._timers.start()
 
     async def stop(self) -> None:

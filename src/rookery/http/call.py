@@ -1,0 +1,170 @@
+"""One call as a handler sees it, the answer a handler gives, and the description of a route."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, Final, TypeVar
+from urllib.parse import parse_qsl
+
+import msgspec
+
+from rookery.http.errors import ApiError, invalid, too_large, unparsable
+from rookery.http.settings import HttpSettings
+from rookery.model.names import DEFAULT_NAMESPACE, NAMESPACE_MARK, queue_name_fault, stored_name
+from rookery.node.node import Node
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+T = TypeVar("T")
+
+SMALL_BODY: Final = 1 << 20
+"""What a call about one job may have around its payload."""
+LARGE_BODY: Final = 64 << 20
+"""What a call about many jobs may have."""
+BODY_TIMEOUT: Final = 30.0
+
+
+class CallerGone(Exception):
+    """The connection was closed before the request was whole."""
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """Status and body; the gate adds the headers that every answer has."""
+
+    status: int
+    body: bytes = b""
+    content_type: bytes = b"application/json"
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+
+
+class Stream(msgspec.Struct, frozen=True):
+    """An answer that goes on: server-sent events, one frame a chunk."""
+
+    frames: Any
+
+
+class Call:
+    """A request with what a handler needs to answer it."""
+
+    __slots__ = ("_receive", "charge", "headers", "namespace", "node", "params", "scope", "settings")
+
+    def __init__(
+        self,
+        node: Node,
+        settings: HttpSettings,
+        scope: Scope,
+        receive: Receive,
+        headers: dict[bytes, bytes],
+        params: dict[str, str],
+        namespace: str,
+        charge: Callable[[int], None],
+    ) -> None:
+        self.node = node
+        self.settings = settings
+        self.scope = scope
+        self.headers = headers
+        self.params = params
+        self.namespace = namespace
+        self.charge = charge
+        self._receive = receive
+
+    async def body(self, limit: int) -> bytes:
+        """The whole body; one that is over the limit is refused before it is read whole."""
+        declared = self.headers.get(b"content-length")
+        if declared is not None and int(declared) > limit:
+            raise too_large(f"the body has {int(declared)} bytes, the limit is {limit}")
+        message = await self._receive()
+        if not message.get("more_body", False) and message["type"] == "http.request":
+            whole: bytes = message["body"]
+            if len(whole) > limit:
+                raise too_large(f"the body is over the limit of {limit} bytes")
+            return whole
+        return await self._rest_of_body(message, limit)
+
+    async def _rest_of_body(self, message: MutableMapping[str, Any], limit: int) -> bytes:
+        chunks, size = [], 0
+        try:
+            async with asyncio.timeout(BODY_TIMEOUT):
+                while True:
+                    if message["type"] != "http.request":
+                        raise CallerGone
+                    chunks.append(message["body"])
+                    size += len(message["body"])
+                    if size > limit:
+                        raise too_large(f"the body is over the limit of {limit} bytes")
+                    if not message.get("more_body", False):
+                        return b"".join(chunks)
+                    message = await self._receive()
+        except TimeoutError:
+            raise ApiError(408, "REQUEST_TIMEOUT", f"the body did not arrive within {BODY_TIMEOUT:.0f} s") from None
+
+    async def parse(self, decoder: "msgspec.json.Decoder[T]", limit: int | None = None) -> T:
+        """The body as a record; an empty one counts as `{}`."""
+        return decode(decoder, await self.body(self.small_body if limit is None else limit) or b"{}")
+
+    @property
+    def small_body(self) -> int:
+        """The limit of a body about one job: twice its payload, for white space, and something around it."""
+        payload = self.settings.max_payload_size
+        return LARGE_BODY if payload == 0 else 2 * payload + SMALL_BODY
+
+    def watch_gone(self) -> asyncio.Future[Any]:
+        """A future that is done once the caller has closed the connection. Cancel it in the end."""
+        return asyncio.ensure_future(self._receive())
+
+    def query(self) -> dict[str, str]:
+        """The query's parameters; of one given twice, the last."""
+        return dict(parse_qsl(self.scope["query_string"].decode("latin-1"), keep_blank_values=True))
+
+    def queue(self, name: str, field: str = "queue") -> str:
+        """A queue's stored name, from the name that the caller gives it."""
+        fault = queue_name_fault(name)
+        if fault is not None:
+            raise invalid(f"{field} {fault}")
+        if self.namespace != DEFAULT_NAMESPACE and NAMESPACE_MARK in name:
+            raise invalid(f"{field} must not contain {NAMESPACE_MARK}")
+        return stored_name(self.namespace, name)
+
+
+def decode(decoder: "msgspec.json.Decoder[T]", body: bytes) -> T:
+    """JSON as a record, or an error that names the field."""
+    try:
+        return decoder.decode(body)
+    except msgspec.ValidationError as error:
+        raise unparsable(f"invalid request: {error}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise unparsable(f"the body is not valid JSON: {error}") from None
+    except RecursionError:
+        raise unparsable("the body is nested too deeply") from None
+
+
+def json_answer(value: object, status: int = 200) -> Answer:
+    """A record as JSON."""
+    return Answer(status, msgspec.json.encode(value))
+
+
+Handler = Callable[[Call], Awaitable[Answer | Stream]]
+
+
+class Parameter(msgspec.Struct, frozen=True):
+    """A query parameter, for the description of the API."""
+
+    name: str
+    description: str
+    type: str = "string"
+
+
+class Route(msgspec.Struct, frozen=True, kw_only=True):
+    """A path, who answers it, and what there is to say about it."""
+
+    method: str
+    path: str
+    handler: Handler
+    summary: str
+    request: Any = None
+    answers: dict[int, Any]
+    query: tuple[Parameter, ...] = ()
+    tag: str = ""
+    is_public: bool = False
+    charges_itself: bool = False

@@ -1,0 +1,75 @@
+"""What can go wrong with a call, as status, code and text. Refusals of the engine are mapped here, in one table."""
+
+from typing import Any, Final
+
+import msgspec
+
+from rookery.engine.ops import Refusal
+
+
+class ApiError(Exception):
+    """An answer with status 400 or above."""
+
+    def __init__(self, status: int, code: str, message: str, **extra: Any) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.message = message
+        self.extra = extra
+
+    def body(self) -> bytes:
+        """The error as JSON."""
+        return msgspec.json.encode({"error": self.message, "code": self.code, **self.extra})
+
+
+_KINDS: Final[dict[str, tuple[int, str | None]]] = {
+    Refusal.NOT_FOUND: (404, "NOT_FOUND"),
+    Refusal.WRONG_STATE: (400, None),
+    Refusal.INVALID: (400, None),
+    Refusal.LEASE_LOST: (409, "LEASE_LOST"),
+    Refusal.CONFLICT: (409, "CONFLICT"),
+    Refusal.IDEMPOTENCY_MISMATCH: (422, "IDEMPOTENCY_MISMATCH"),
+}
+
+
+def refused(refusal: Refusal, action_code: str) -> ApiError:
+    """A refusal as an error; what the job's state forbids has the code of the action."""
+    status, code = _KINDS[refusal.kind]
+    extra = {"job_id": refusal.job_id} if refusal.kind == Refusal.CONFLICT else {}
+    return ApiError(status, code or action_code, refusal.message, **extra)
+
+
+def invalid(message: str) -> ApiError:
+    """A field is missing, blank or out of range."""
+    return ApiError(400, "VALIDATION_ERROR", message)
+
+
+def unparsable(message: str) -> ApiError:
+    """The body is not JSON, or a field has the wrong type."""
+    return ApiError(400, "PARSE_ERROR", message)
+
+
+def not_found(message: str) -> ApiError:
+    """There is no such thing."""
+    return ApiError(404, "NOT_FOUND", message)
+
+
+def too_large(message: str) -> ApiError:
+    """A payload or a body is over its limit."""
+    return ApiError(413, "PAYLOAD_TOO_LARGE", message)
+
+
+def overloaded(retry_after_ms: int) -> ApiError:
+    """Too much waits already."""
+    return ApiError(
+        429,
+        "OVERLOADED",
+        "the server is overloaded, try again shortly",
+        retry_after_ms=retry_after_ms,
+        retry_after=retry_after_ms / 1000,
+    )
+
+
+def storage_down(reason: str) -> ApiError:
+    """The store cannot be written."""
+    return ApiError(503, "UNHEALTHY", f"the store cannot be written: {reason}")

@@ -1,0 +1,201 @@
+"""Looking on: workers, job batches, events as a list and as a stream, health."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Final
+
+import msgspec
+
+from rookery import __version__
+from rookery.engine.ops import Sweep
+from rookery.http.call import Answer, Call, Parameter, Route, Stream, json_answer
+from rookery.http.errors import ApiError, invalid, not_found
+from rookery.model.names import stored_name
+from rookery.store.views import (
+    EventFilter,
+    EventView,
+    JobBatchView,
+    WorkerView,
+    last_event,
+    read_events,
+    read_job_batch,
+    read_workers,
+)
+
+DEFAULT_PAGE: Final = 100
+LARGEST_PAGE: Final = 1000
+KEEPALIVE: Final = 15.0
+MOST_FILTER_VALUES: Final = 1000
+
+
+class EventsAnswer(msgspec.Struct):
+    """Events, oldest first."""
+
+    events: list[EventView]
+
+
+class Health(msgspec.Struct):
+    """Whether the server can do its work."""
+
+    status: str
+    raft_state: str
+    leader: bool
+
+
+class Info(msgspec.Struct):
+    """What runs here."""
+
+    server_version: str
+    api_version: str
+
+
+async def list_workers(call: Call) -> Answer:
+    """Workers seen in the last day."""
+    return json_answer(read_workers(call.node.reader, call.namespace))
+
+
+async def get_batch(call: Call) -> Answer:
+    """How far a job batch is."""
+    batch_id = call.params["batch_id"]
+    batch = read_job_batch(call.node.reader, batch_id, call.namespace)
+    if batch is None:
+        raise not_found(f"batch {batch_id} not found")
+    return json_answer(batch)
+
+
+async def list_events(call: Call) -> Answer:
+    """A page of the timeline."""
+    query = call.query()
+    after = _number(query.get("after_seq"), "after_seq", 0, least=0)
+    limit = min(LARGEST_PAGE, _number(query.get("limit"), "limit", DEFAULT_PAGE, least=1))
+    return json_answer(EventsAnswer(read_events(call.node.reader, after, limit, _filter(call, query), call.namespace)))
+
+
+async def stream_events(call: Call) -> Stream:
+    """The timeline as it happens, as server-sent events."""
+    query = call.query()
+    header = call.headers.get(b"last-event-id")
+    given = query.get("last_event_id") or (header.decode("latin-1") if header else None)
+    after = last_event(call.node.reader) if given is None else _number(given, "last_event_id", 0, least=0)
+    return Stream(_event_frames(call, after, _filter(call, query)))
+
+
+async def _event_frames(call: Call, after: int, wanted: EventFilter) -> AsyncIterator[bytes]:
+    """Read what is new, wait for news, read again. Nothing is kept for a reader who is slow."""
+    node = call.node
+    while True:
+        news = node.news()
+        newest = last_event(node.reader)
+        events = read_events(node.reader, after, LARGEST_PAGE, wanted, call.namespace)
+        for event in events:
+            yield b"id: %d\nevent: %s\ndata: %s\n\n" % (event.seq, event.type.encode(), msgspec.json.encode(event))
+        if len(events) == LARGEST_PAGE:
+            after = events[-1].seq
+            continue
+        after = max(after, newest)
+        if node.is_closing:
+            return
+        done, _ = await asyncio.wait({news}, timeout=KEEPALIVE)
+        if not done:
+            yield b":keepalive\n\n"
+
+
+def _filter(call: Call, query: dict[str, str]) -> EventFilter:
+    def values(name: str) -> tuple[str, ...]:
+        parts = tuple(part.strip() for part in query.get(name, "").split(",") if part.strip())
+        if len(parts) > MOST_FILTER_VALUES:
+            raise invalid(f"{name} has {len(parts)} values, the limit is {MOST_FILTER_VALUES}")
+        return parts
+
+    queues = tuple(stored_name(call.namespace, queue) for queue in values("queues"))
+    return EventFilter(queues, values("job_ids"), values("types"))
+
+
+def _number(text: str | None, field: str, default: int, *, least: int) -> int:
+    if not text:
+        return default
+    if not text.isascii() or not text.isdigit() or len(text) > 18 or int(text) < least:
+        raise invalid(f"{field} must be a whole number, at least {least}, not {text[:32]!r}")
+    return int(text)
+
+
+async def health(call: Call) -> Answer:
+    """Whether the store can be read and written; after a fault, try."""
+    node = call.node
+    if node.storage_fault is not None:
+        try:
+            await node.submit(Sweep())
+        except Exception:
+            raise ApiError(503, "UNHEALTHY", f"the store cannot be written: {node.storage_fault}") from None
+    return json_answer(Health("ok", "Leader", True))
+
+
+async def info(call: Call) -> Answer:
+    """What runs here."""
+    return json_answer(Info(__version__, __version__))
+
+
+_FILTERS: Final = (
+    Parameter("queues", "Comma list; only events of these queues"),
+    Parameter("job_ids", "Comma list; only events of these jobs"),
+    Parameter("types", "Comma list; only events of these types"),
+)
+
+ROUTES = [
+    Route(
+        method="GET",
+        path="/api/v1/workers",
+        handler=list_workers,
+        summary="Workers seen in the last day",
+        answers={200: list[WorkerView]},
+        tag="Looking on",
+    ),
+    Route(
+        method="GET",
+        path="/api/v1/batches/{batch_id}",
+        handler=get_batch,
+        summary="How far a job batch is",
+        answers={200: JobBatchView},
+        tag="Looking on",
+    ),
+    Route(
+        method="GET",
+        path="/api/v1/cluster/events",
+        handler=list_events,
+        summary="A page of the timeline",
+        answers={200: EventsAnswer},
+        query=(
+            Parameter("after_seq", "Only events behind this one", "integer"),
+            Parameter("limit", "At most so many: 100 by default, 1000 at the most", "integer"),
+            *_FILTERS,
+        ),
+        tag="Looking on",
+    ),
+    Route(
+        method="GET",
+        path="/api/v1/events",
+        handler=stream_events,
+        summary="The timeline as it happens (server-sent events)",
+        answers={200: "text/event-stream"},
+        query=(Parameter("last_event_id", "Replay what came behind this event first", "integer"), *_FILTERS),
+        tag="Looking on",
+    ),
+    Route(
+        method="GET",
+        path="/api/v1/info",
+        handler=info,
+        summary="What runs here",
+        answers={200: Info},
+        tag="Looking on",
+        is_public=True,
+    ),
+    Route(
+        method="GET",
+        path="/healthz",
+        handler=health,
+        summary="Whether the server can do its work",
+        answers={200: Health},
+        tag="Looking on",
+        is_public=True,
+    ),
+]

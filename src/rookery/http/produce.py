@@ -1,0 +1,304 @@
+"""Producing: enqueue one job, or many at once."""
+
+from hashlib import sha256
+from typing import Final
+
+import msgspec
+
+from rookery.engine.agents import Agent
+from rookery.engine.chains import Step
+from rookery.engine.ops import Enqueue, Enqueued, EnqueuedJob, IdempotencyKey, NewJob, NewJobBatch, Refusal
+from rookery.http.call import LARGE_BODY, Answer, Call, Route, decode
+from rookery.http.errors import ApiError, invalid, refused, too_large
+from rookery.http.values import LARGEST_COUNT, Raw, compact_json, count, duration, given_json, instant, rank
+from rookery.model.backoff import NATIVE_POLICIES
+from rookery.model.job import PENDING, SCHEDULED
+from rookery.model.names import is_job_id
+
+Scalar = str | int | float | bool | None
+
+LONGEST_IDEMPOTENCY_KEY: Final = 255
+_CONFLICTS: Final = ("keep", "replace", "reschedule")
+
+
+class AgentRequest(msgspec.Struct):
+    """Limits of an agent job; 0 means none."""
+
+    max_iterations: int | None = 0
+    max_cost_usd: float | None = 0.0
+    iteration_timeout: str | None = ""
+
+
+class ChainRequest(msgspec.Struct):
+    """Jobs that run one after the other."""
+
+    steps: list[Step]
+    on_failure: Step | str | None = None
+    on_exit: Step | None = None
+
+
+class EnqueueRequest(msgspec.Struct):
+    """A job to add."""
+
+    queue: str = ""
+    payload: Raw = Raw()
+    priority: str | int | None = None
+    unique_key: str | None = None
+    unique_period: int | None = None
+    unique_on_conflict: str | None = None
+    max_retries: int | None = None
+    max_lost_leases: int | None = None
+    retry_backoff: str | None = None
+    retry_base_delay: str | None = None
+    retry_max_delay: str | None = None
+    scheduled_at: str | None = None
+    expire_after: str | None = None
+    tags: dict[str, Scalar] | None = None
+    checkpoint: Raw = Raw()
+    agent: AgentRequest | None = None
+    chain: Raw = Raw()
+    depends_on: list[str] | None = None
+    parent_id: str | None = None
+    chain_id: str | None = None
+    chain_step: int | None = None
+    chain_config: dict[str, Raw] | None = None
+    job_id: str | None = None
+
+
+class JobBatchRequest(msgspec.Struct):
+    """Follow the jobs together; enqueue a job when all have ended."""
+
+    callback_queue: str | None = None
+    callback_payload: Raw = Raw()
+
+
+class EnqueueBatchRequest(msgspec.Struct):
+    """Jobs to add, all or none."""
+
+    jobs: list[EnqueueRequest] | None = None
+    batch: JobBatchRequest | None = None
+
+
+class EnqueueAnswer(msgspec.Struct):
+    """What became of the job."""
+
+    job_id: str
+    status: str
+    unique_existing: bool
+
+
+class EnqueueBatchAnswer(msgspec.Struct, omit_defaults=True):
+    """What became of the jobs."""
+
+    job_ids: list[str]
+    batch_id: str | None = None
+
+
+_enqueue_decoder = msgspec.json.Decoder(EnqueueRequest)
+_batch_decoder = msgspec.json.Decoder(EnqueueBatchRequest)
+_chain_decoder = msgspec.json.Decoder(ChainRequest)
+
+
+async def enqueue(call: Call) -> Answer:
+    """Add one job."""
+    body = await call.body(call.small_body)
+    job = new_job(call, decode(_enqueue_decoder, body or b"{}"))
+    enqueued = await call.node.submit(
+        Enqueue(jobs=[job], idempotency=_idempotency(call, body), namespace=call.namespace)
+    )
+    if isinstance(enqueued, Refusal):
+        raise refused(enqueued, "VALIDATION_ERROR")
+    return enqueue_answer(enqueued.jobs[0])
+
+
+def enqueue_answer(job: EnqueuedJob) -> Answer:
+    """201 for a new job, 200 for one that was there."""
+    if job.status in (PENDING, SCHEDULED):
+        return Answer(201, f'{{"job_id":"{job.job_id}","status":"{job.status}","unique_existing":false}}'.encode())
+    return Answer(200, f'{{"job_id":"{job.job_id}","status":"{job.status}","unique_existing":true}}'.encode())
+
+
+async def enqueue_batch(call: Call) -> Answer:
+    """Add many jobs, all or none, and maybe follow them as a batch."""
+    body = await call.body(LARGE_BODY)
+    request = decode(_batch_decoder, body or b"{}")
+    if not request.jobs:
+        raise invalid("jobs array is required")
+    call.charge(len(request.jobs))
+    jobs = [_numbered(call, number, job) for number, job in enumerate(request.jobs)]
+    batch = None if request.batch is None else _job_batch(call, request.batch)
+    enqueued: Enqueued | Refusal = await call.node.submit(
+        Enqueue(jobs=jobs, batch=batch, idempotency=_idempotency(call, body), namespace=call.namespace)
+    )
+    if isinstance(enqueued, Refusal):
+        raise refused(enqueued, "VALIDATION_ERROR")
+    answer = EnqueueBatchAnswer([job.job_id for job in enqueued.jobs], enqueued.batch_id)
+    return Answer(201, msgspec.json.encode(answer))
+
+
+def _numbered(call: Call, number: int, request: EnqueueRequest) -> NewJob:
+    """One of many jobs; an error says which."""
+    try:
+        return new_job(call, request)
+    except ApiError as error:
+        raise ApiError(error.status, error.code, f"jobs[{number}]: {error.message}") from None
+
+
+def _job_batch(call: Call, request: JobBatchRequest) -> NewJobBatch:
+    callback_queue = (request.callback_queue or "").strip() or None
+    if callback_queue is not None:
+        call.queue(callback_queue, "batch.callback_queue")
+    payload = compact_json(request.callback_payload, "batch.callback_payload")
+    if payload is not None:
+        _check_size(call, payload, "batch.callback_payload")
+    return NewJobBatch(callback_queue, payload)
+
+
+def _idempotency(call: Call, body: bytes) -> IdempotencyKey | None:
+    key = call.headers.get(b"idempotency-key")
+    if not key:
+        return None
+    if len(key) > LONGEST_IDEMPOTENCY_KEY:
+        raise invalid(f"Idempotency-Key is longer than {LONGEST_IDEMPOTENCY_KEY} characters")
+    digest = sha256(call.scope["path"].encode() + b"\0" + body).hexdigest()
+    return IdempotencyKey(key.decode("latin-1"), digest)
+
+
+def new_job(call: Call, request: EnqueueRequest) -> NewJob:
+    """Check a request and say it in the engine's words."""
+    job = NewJob(queue=call.queue(request.queue))
+    payload = compact_json(request.payload, "payload")
+    if payload is not None:
+        _check_size(call, payload, "payload")
+        job.payload = payload
+    job.rank = rank(request.priority)
+    if request.scheduled_at is not None:
+        job.scheduled_at = instant(request.scheduled_at, "scheduled_at")
+    if request.tags is not None:
+        job.tags = msgspec.json.encode(request.tags).decode()
+    job.checkpoint = given_json(request.checkpoint, "checkpoint")
+    if request.agent is not None:
+        job.agent = _agent(request.agent)
+    _read_retries(request, job)
+    _read_identity(request, job)
+    _read_links(call, request, job)
+    return job
+
+
+def _check_size(call: Call, payload: str, field: str) -> None:
+    limit = call.settings.max_payload_size
+    if limit and len(payload) * 4 > limit:
+        size = len(payload.encode())
+        if size > limit:
+            raise too_large(f"{field} has {size} bytes, the limit is {limit}")
+
+
+def _read_retries(request: EnqueueRequest, job: NewJob) -> None:
+    """How often and how long the job may try."""
+    job.max_retries = count(request.max_retries, job.max_retries, "max_retries")
+    job.max_lost_leases = count(request.max_lost_leases, job.max_lost_leases, "max_lost_leases")
+    if request.retry_backoff:
+        if request.retry_backoff not in NATIVE_POLICIES:
+            raise invalid(f"retry_backoff must be one of {', '.join(NATIVE_POLICIES)}, not {request.retry_backoff!r}")
+        job.backoff = request.retry_backoff
+    job.base_delay = duration(request.retry_base_delay, job.base_delay, "retry_base_delay")
+    job.max_delay = duration(request.retry_max_delay, job.max_delay, "retry_max_delay")
+    if request.expire_after:
+        duration(request.expire_after, 0, "expire_after")
+        job.expire_after = request.expire_after
+
+
+def _read_identity(request: EnqueueRequest, job: NewJob) -> None:
+    """The job's own id, and what keeps it from being there twice."""
+    if request.job_id is not None:
+        if not is_job_id(request.job_id):
+            raise invalid("job_id must have 1 to 128 characters of A-Z a-z 0-9 . _ : -")
+        job.id = request.job_id
+    conflict = request.unique_on_conflict or "keep"
+    if conflict not in _CONFLICTS:
+        raise invalid(f"unique_on_conflict must be one of {', '.join(_CONFLICTS)}, not {conflict!r}")
+    if request.unique_key:
+        job.unique_key = request.unique_key
+        job.on_conflict = conflict
+        period = request.unique_period
+        if period is not None and period > LARGEST_COUNT:
+            raise invalid(f"unique_period must be at most {LARGEST_COUNT}, not {period}")
+        if period is not None and period > 0:
+            job.unique_period = period
+
+
+def _read_links(call: Call, request: EnqueueRequest, job: NewJob) -> None:
+    """What ties the job to other jobs."""
+    if request.depends_on:
+        ids = (job_id.strip() for job_id in request.depends_on)
+        job.depends_on = list(dict.fromkeys(job_id for job_id in ids if job_id)) or None
+    job.parent_id = request.parent_id
+    job.chain_id = request.chain_id
+    if request.chain_step is not None:
+        if abs(request.chain_step) > LARGEST_COUNT:
+            raise invalid(f"chain_step must be between -{LARGEST_COUNT} and {LARGEST_COUNT}")
+        job.chain_step = request.chain_step
+    if request.chain_config is not None:
+        job.chain_config = compact_json(Raw(msgspec.json.encode(request.chain_config)), "chain_config")
+    chain = given_json(request.chain, "chain")
+    if chain is not None:
+        _read_chain(call, request, chain, job)
+
+
+def _read_chain(call: Call, request: EnqueueRequest, text: str, job: NewJob) -> None:
+    try:
+        chain = _chain_decoder.decode(text)
+    except msgspec.ValidationError as error:
+        raise invalid(f"chain: {error}") from None
+    if len(chain.steps) < 2:
+        raise invalid("chain.steps must have at least 2 steps")
+    for number, step in enumerate(chain.steps):
+        call.queue(step.queue, f"chain.steps[{number}].queue")
+    if isinstance(chain.on_failure, Step):
+        call.queue(chain.on_failure.queue, "chain.on_failure.queue")
+    elif chain.on_failure:
+        call.queue(chain.on_failure, "chain.on_failure")
+    if chain.on_exit is not None:
+        call.queue(chain.on_exit.queue, "chain.on_exit.queue")
+    if chain.steps[0].queue != request.queue:
+        raise invalid("chain.steps[0].queue must be the queue of the job")
+    job.chain_config = text
+    job.chain_id = job.chain_step = None
+    job.starts_chain = True
+    first_payload = compact_json(chain.steps[0].payload, "chain.steps[0].payload")
+    if not request.payload and first_payload not in (None, "null"):
+        job.payload = first_payload
+        _check_size(call, first_payload, "chain.steps[0].payload")
+
+
+def _agent(request: AgentRequest) -> str:
+    """An agent's limits at its beginning; negative ones mean none."""
+    iterations = max(0, request.max_iterations or 0)
+    if iterations > LARGEST_COUNT:
+        raise invalid(f"agent.max_iterations must be at most {LARGEST_COUNT}")
+    duration(request.iteration_timeout, 0, "agent.iteration_timeout")
+    agent = Agent(iterations, max(0.0, request.max_cost_usd or 0.0), request.iteration_timeout or "")
+    return msgspec.json.encode(agent).decode()
+
+
+ROUTES = [
+    Route(
+        method="POST",
+        path="/api/v1/enqueue",
+        handler=enqueue,
+        summary="Add a job",
+        request=EnqueueRequest,
+        answers={201: EnqueueAnswer, 200: EnqueueAnswer},
+        tag="Producing",
+    ),
+    Route(
+        method="POST",
+        path="/api/v1/enqueue/batch",
+        handler=enqueue_batch,
+        summary="Add many jobs, all or none",
+        request=EnqueueBatchRequest,
+        answers={201: EnqueueBatchAnswer},
+        tag="Producing",
+        charges_itself=True,
+    ),
+]

@@ -1,0 +1,16 @@
+"""How the HTTP face behaves."""
+
+import msgspec
+
+
+class HttpSettings(msgspec.Struct, frozen=True):
+    """Limits and switches of the HTTP face."""
+
+    max_payload_size: int = 262_144
+    admin_password: str | None = None
+    rate_limit_enabled: bool = True
+    read_rps: float = 2000
+    read_burst: int = 4000
+    write_rps: float = 1000
+    write_burst: int = 2000
+    docs_enabled: bool = True

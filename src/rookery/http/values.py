@@ -1,0 +1,84 @@
+"""Checking and turning single values of requests: JSON text, times, durations, priorities, lease tokens."""
+
+from typing import Final
+
+import msgspec
+
+from rookery.http.errors import invalid, unparsable
+from rookery.model.durations import BadDuration, parse_duration
+from rookery.model.instants import BadInstant, parse_instant
+from rookery.model.job import NORMAL_RANK, rank_of
+
+LARGEST_COUNT: Final = 2**31 - 1
+_ABSENT: Final = b""
+
+Raw = msgspec.Raw
+_compact = msgspec.json.format
+
+
+def compact_json(raw: Raw, field: str) -> str | None:
+    """A JSON value as compact text; None if it was not given."""
+    if not raw:
+        return None
+    try:
+        return _compact(raw, indent=-1).decode()
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise unparsable(f"invalid request: {field} is not valid JSON in UTF-8") from None
+
+
+def given_json(raw: Raw, field: str) -> str | None:
+    """The same where `null` means not given."""
+    text = compact_json(raw, field)
+    return None if text == "null" else text
+
+
+def duration(text: str | None, default: int, field: str) -> int:
+    """Milliseconds; an absent or empty text is the default."""
+    if not text:
+        return default
+    try:
+        return parse_duration(text)
+    except BadDuration as error:
+        raise invalid(f"{field}: {error}") from None
+
+
+def instant(text: str, field: str) -> int:
+    """Milliseconds since 1970."""
+    try:
+        return parse_instant(text)
+    except BadInstant as error:
+        raise unparsable(f"{field}: {error}") from None
+
+
+def rank(priority: str | int | None) -> int:
+    """The rank of a priority, given by name or by number."""
+    if isinstance(priority, int):
+        if not 0 <= priority <= NORMAL_RANK:
+            raise invalid(f"priority must be 0, 1 or 2, not {priority}")
+        return priority
+    return rank_of(priority)
+
+
+def count(value: int | None, default: int, field: str) -> int:
+    """A number that cannot be negative."""
+    if value is None:
+        return default
+    if not 0 <= value <= LARGEST_COUNT:
+        raise invalid(f"{field} must be between 0 and {LARGEST_COUNT}, not {value}")
+    return value
+
+
+def lease_text(lease: int) -> str:
+    """A lease token as callers get it."""
+    return f"{lease:x}"
+
+
+def lease_number(text: str | None) -> int | None:
+    """A lease token as it is kept; one that was never given out is a token all the same, but nobody's."""
+    if not text:
+        return None
+    try:
+        number = int(text, 16)
+    except ValueError:
+        return -1
+    return number if lease_text(number) == text and number < 1 << 62 else -1
