@@ -110,7 +110,8 @@ def _promote(ledger: Ledger) -> int:
 
 
 def sweep(ledger: Ledger, op: Sweep) -> Ticked:
-    """Delete one chunk each of the locks, keys, claims and workers whose time is over."""
+    """Delete one chunk each of the locks, keys, claims and workers whose time is over, and note the time."""
+    ledger.execute("UPDATE machine SET now = ?", (ledger.now,))
     locks = ledger.execute(
         """
         DELETE FROM unique_lock WHERE (queue, key) IN (

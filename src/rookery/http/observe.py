@@ -25,6 +25,8 @@ from rookery.store.views import (
 DEFAULT_PAGE: Final = 100
 LARGEST_PAGE: Final = 1000
 KEEPALIVE: Final = 15.0
+READ_WINDOW: Final = 2000
+"""How many events one read looks at."""
 MOST_FILTER_VALUES: Final = 1000
 
 
@@ -68,7 +70,23 @@ async def list_events(call: Call) -> Answer:
     query = call.query()
     after = _number(query.get("after_seq"), "after_seq", 0, least=0)
     limit = min(LARGEST_PAGE, _number(query.get("limit"), "limit", DEFAULT_PAGE, least=1))
-    return json_answer(EventsAnswer(read_events(call.node.reader, after, limit, _filter(call, query), call.namespace)))
+    wanted = _filter(call, query)
+    events: list[EventView] = []
+    async for page in _pages(call, after, last_event(call.node.reader), wanted):
+        events.extend(page[: limit - len(events)])
+        if len(events) == limit:
+            break
+    return json_answer(EventsAnswer(events))
+
+
+async def _pages(call: Call, after: int, newest: int, wanted: EventFilter) -> AsyncIterator[list[EventView]]:
+    """What came behind `after` up to `newest`, in windows small enough that no read holds up the server."""
+    window = newest if wanted.job_ids else READ_WINDOW
+    while after < newest:
+        until = min(after + window, newest)
+        yield read_events(call.node.reader, after, until, window, wanted, call.namespace)
+        after = until
+        await asyncio.sleep(0)
 
 
 async def stream_events(call: Call) -> Stream:
@@ -84,14 +102,10 @@ async def _event_frames(call: Call, after: int, wanted: EventFilter) -> AsyncIte
     """Read what is new, wait for news, read again. Nothing is kept for a reader who is slow."""
     node = call.node
     while True:
-        news = node.news()
-        newest = last_event(node.reader)
-        events = read_events(node.reader, after, LARGEST_PAGE, wanted, call.namespace)
-        for event in events:
-            yield b"id: %d\nevent: %s\ndata: %s\n\n" % (event.seq, event.type.encode(), msgspec.json.encode(event))
-        if len(events) == LARGEST_PAGE:
-            after = events[-1].seq
-            continue
+        news, newest = node.news(), last_event(node.reader)
+        async for page in _pages(call, after, newest, wanted):
+            for event in page:
+                yield b"id: %d\nevent: %s\ndata: %s\n\n" % (event.seq, event.type.encode(), msgspec.json.encode(event))
         after = max(after, newest)
         if node.is_closing:
             return

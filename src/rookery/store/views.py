@@ -325,21 +325,23 @@ def read_job_batch(db: apsw.Connection, batch_id: str, namespace: str = DEFAULT_
 def read_events(
     db: apsw.Connection,
     after: int,
+    until: int,
     limit: int,
     wanted: EventFilter | None = None,
     namespace: str = DEFAULT_NAMESPACE,
 ) -> list[EventView]:
-    """Events behind `after`, oldest first."""
-    clauses, parameters = ["seq > ?"], [after]
+    """Events behind `after` and up to `until`, oldest first."""
+    clauses: list[str] = ["seq > ?", "seq <= ?"]
+    parameters: list[int | str] = [after, until]
     wanted = wanted or EventFilter()
     for column, values in (("queue", wanted.queues), ("job_id", wanted.job_ids), ("type", wanted.types)):
         if values:
             clauses.append(f"{column} IN ({', '.join('?' * len(values))})")
-            parameters.extend(values)  # type: ignore[arg-type]
+            parameters.extend(values)
     if namespace != DEFAULT_NAMESPACE:
         clauses.append("substr(queue, 1, ?) = ?")
         mark = namespace + NAMESPACE_MARK
-        parameters.extend((len(mark), mark))  # type: ignore[arg-type]
+        parameters.extend((len(mark), mark))
     rows = db.execute(
         f"SELECT seq, type, job_id, queue, at, data FROM event WHERE {' AND '.join(clauses)} ORDER BY seq LIMIT ?",
         (*parameters, limit),

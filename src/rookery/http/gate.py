@@ -1,0 +1,227 @@
+"""The door: every request comes in and every answer goes out here, with its headers, its limits, its errors.
+
+The paths that workers and producers use all day are found in a table (the fast lane); the rest is routed by
+Starlette. Both end in the same handlers.
+"""
+
+import asyncio
+import hmac
+import logging
+from time import perf_counter
+from typing import Any, Final
+from urllib.parse import unquote
+
+from starlette.routing import Match, Router
+from starlette.routing import Route as Pattern
+
+from rookery.http import jobs, observe, produce, queues, work
+from rookery.http.call import Answer, Call, CallerGone, Receive, Route, Scope, Send, Stream
+from rookery.http.errors import ApiError, invalid, not_found, overloaded, storage_down
+from rookery.http.openapi import docs_routes
+from rookery.http.rate_limit import RateLimiter, client_of, retry_after_seconds
+from rookery.http.settings import HttpSettings
+from rookery.model.names import DEFAULT_NAMESPACE, is_namespace
+from rookery.node.batcher import Overloaded, StorageDown
+from rookery.node.node import Node
+
+logger = logging.getLogger(__name__)
+
+API_ROUTES: Final = [*produce.ROUTES, *work.ROUTES, *jobs.ROUTES, *queues.ROUTES, *observe.ROUTES]
+
+_COMMON: Final = (
+    (b"access-control-allow-origin", b"*"),
+    (b"access-control-allow-methods", b"GET, POST, PUT, DELETE, OPTIONS"),
+    (
+        b"access-control-allow-headers",
+        b"Content-Type, Authorization, X-API-Key, X-Rookery-Namespace, X-Corvo-Namespace, Idempotency-Key, "
+        b"Last-Event-ID",
+    ),
+)
+_JSON: Final = b"application/json"
+_STREAM_HEADERS: Final = (
+    (b"content-type", b"text/event-stream; charset=utf-8"),
+    (b"cache-control", b"no-cache"),
+)
+_READ_METHODS: Final = frozenset({"GET", "HEAD"})
+_NO_PARAMS: Final[dict[str, str]] = {}
+_FAST_ITEMS: Final = ("/api/v1/ack/", "/api/v1/fail/")
+
+
+class Gate:
+    """The ASGI application."""
+
+    def __init__(self, node: Node, settings: HttpSettings) -> None:
+        self._node = node
+        self._settings = settings
+        self._limiter = RateLimiter(settings) if settings.rate_limit_enabled else None
+        self._router = _Routes([*API_ROUTES, *docs_routes(API_ROUTES)])
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        started = perf_counter()
+        if scope["type"] != "http":
+            raise RuntimeError(f"unexpected connection of type {scope['type']}")
+        try:
+            answer = await self._answer(scope, receive)
+        except CallerGone:
+            return
+        except ApiError as error:
+            answer = _error_answer(error)
+        except Overloaded as error:
+            answer = _error_answer(overloaded(error.retry_after_ms))
+        except StorageDown as error:
+            answer = _error_answer(storage_down(str(error)))
+        except Exception:
+            logger.exception("%s %s failed", scope["method"], scope["path"])
+            answer = _error_answer(ApiError(500, "INTERNAL_ERROR", "internal error"))
+        if isinstance(answer, Stream):
+            await _send_stream(answer, started, receive, send)
+        else:
+            await _send_answer(answer, started, send)
+
+    async def _answer(self, scope: Scope, receive: Receive) -> Answer | Stream:
+        method = scope["method"]
+        if method == "OPTIONS":
+            return Answer(200, b"{}")
+        headers = dict(scope["headers"])
+        route, params = self._router.find(method, scope)
+        is_read = method in _READ_METHODS
+        namespace = DEFAULT_NAMESPACE
+        limiter = self._limiter
+        if route.is_public:
+            limiter = None
+        else:
+            namespace = self._admit(headers)
+        client = client_of(headers, scope["client"]) if limiter is not None else b""
+
+        def charge(cost: int) -> None:
+            if limiter is not None:
+                limiter.charge(client, is_read, cost)
+
+        if not route.charges_itself:
+            charge(1)
+        call = Call(self._node, self._settings, scope, receive, headers, params, namespace, charge)
+        return await route.handler(call)
+
+    def _admit(self, headers: dict[bytes, bytes]) -> str:
+        """Check the credential, and say which namespace the caller works in."""
+        password = self._settings.admin_password
+        if password is not None:
+            credential = _credential(headers)
+            if credential is None:
+                raise ApiError(401, "UNAUTHORIZED", "missing API key")
+            if not hmac.compare_digest(credential.strip(), password.encode()):
+                raise ApiError(401, "UNAUTHORIZED", "invalid API key")
+        chosen = headers.get(b"x-rookery-namespace") or headers.get(b"x-corvo-namespace")
+        if not chosen:
+            return DEFAULT_NAMESPACE
+        namespace = chosen.decode("latin-1").strip()
+        if not is_namespace(namespace):
+            raise invalid(f"X-Rookery-Namespace: {namespace[:64]!r} is not the name of a namespace")
+        return namespace
+
+
+class _Routes:
+    """Finds who answers a path. Paths are compared as they were sent, so that a queue's name may hold a slash."""
+
+    def __init__(self, routes: list[Route]) -> None:
+        self._exact = {(route.method, route.path): route for route in routes if "{" not in route.path}
+        self._by_item = {
+            prefix: route
+            for route in routes
+            for prefix in _FAST_ITEMS
+            if route.path.startswith(prefix) and "{" in route.path
+        }
+        self._patterns = Router(
+            [Pattern(route.path, _never_called, methods=[route.method], name=str(n)) for n, route in enumerate(routes)]
+        )
+        self._routes = routes
+
+    def find(self, method: str, scope: Scope) -> tuple[Route, dict[str, str]]:
+        """The route and the parameters in its path."""
+        path = scope["raw_path"].decode("latin-1")
+        route = self._exact.get((method, path))
+        if route is not None:
+            return route, _NO_PARAMS
+        if method == "POST":
+            prefix, item = path[: path.rfind("/") + 1], path[path.rfind("/") + 1 :]
+            route = self._by_item.get(prefix)
+            if route is not None and item:
+                return route, {"job_id": unquote(item)}
+        return self._match(method, path)
+
+    def _match(self, method: str, path: str) -> tuple[Route, dict[str, str]]:
+        allowed: set[str] = set()
+        for pattern, route in zip(self._patterns.routes, self._routes, strict=True):
+            match, found = pattern.matches({"type": "http", "path": path, "method": method})
+            if match is Match.FULL:
+                return route, {name: unquote(value) for name, value in found["path_params"].items()}
+            if match is Match.PARTIAL:
+                allowed.add(route.method)
+        if allowed:
+            raise ApiError(405, "METHOD_NOT_ALLOWED", f"{method} is not allowed here, use {', '.join(sorted(allowed))}")
+        raise not_found("there is nothing at this path")
+
+
+async def _never_called(_: Any) -> None:
+    """Patterns only match; handlers answer."""
+
+
+def _credential(headers: dict[bytes, bytes]) -> bytes | None:
+    """The caller's key: from its header, as a bearer token, or from the cookie."""
+    key = headers.get(b"x-api-key")
+    if key:
+        return key
+    scheme, _, token = headers.get(b"authorization", b"").partition(b" ")
+    if scheme.lower() == b"bearer" and token:
+        return token
+    cookies = dict(part.strip().partition(b"=")[::2] for part in headers.get(b"cookie", b"").split(b";"))
+    return cookies.get(b"rookery_api_key") or cookies.get(b"corvo_api_key")
+
+
+def _error_answer(error: ApiError) -> Answer:
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+    if error.status == 429:
+        headers = ((b"retry-after", retry_after_seconds(error)),)
+    elif error.status == 413:
+        headers = ((b"connection", b"close"),)
+    return Answer(error.status, error.body(), headers=headers)
+
+
+def _server_timing(started: float) -> tuple[bytes, bytes]:
+    return (b"server-timing", b"proc;dur=%.3f" % ((perf_counter() - started) * 1000))
+
+
+async def _send_answer(answer: Answer, started: float, send: Send) -> None:
+    headers: list[tuple[bytes, bytes]] = [*_COMMON, _server_timing(started), *answer.headers]
+    if answer.status != 204:
+        headers += ((b"content-type", answer.content_type), (b"content-length", b"%d" % len(answer.body)))
+    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+    await send({"type": "http.response.body", "body": answer.body})
+
+
+async def _send_stream(stream: Stream, started: float, receive: Receive, send: Send) -> None:
+    """Send frame by frame until the reader goes or the frames end; a slow reader only makes us wait."""
+    headers = [*_COMMON, _server_timing(started), *_STREAM_HEADERS]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": b"", "more_body": True})
+    gone = asyncio.ensure_future(_until_gone(receive))
+    frames = asyncio.ensure_future(_send_frames(stream, send))
+    try:
+        await asyncio.wait({gone, frames}, return_when=asyncio.FIRST_COMPLETED)
+        if frames.done():
+            frames.result()
+            await send({"type": "http.response.body", "body": b""})
+    finally:
+        gone.cancel()
+        frames.cancel()
+
+
+async def _send_frames(stream: Stream, send: Send) -> None:
+    async for frame in stream.frames:
+        await send({"type": "http.response.body", "body": frame, "more_body": True})
+
+
+async def _until_gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
