@@ -21,7 +21,7 @@ class Step(msgspec.Struct):
     """A job that the chain may enqueue."""
 
     queue: str
-    payload: msgspec.Raw = msgspec.Raw(b"")
+    payload: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
 
 
 class Chain(msgspec.Struct):

@@ -33,11 +33,10 @@ _COMMON: Final = (
     (b"access-control-allow-methods", b"GET, POST, PUT, DELETE, OPTIONS"),
     (
         b"access-control-allow-headers",
-        b"Content-Type, Authorization, X-API-Key, X-Rookery-Namespace, X-Corvo-Namespace, Idempotency-Key, "
+        b"Content-Type, Authorization, X-API-Key, X-Corvo-Namespace, X-Rookery-Namespace, Idempotency-Key, "
         b"Last-Event-ID",
     ),
 )
-_JSON: Final = b"application/json"
 _STREAM_HEADERS: Final = (
     (b"content-type", b"text/event-stream; charset=utf-8"),
     (b"cache-control", b"no-cache"),

@@ -16,6 +16,7 @@ from rookery.store.views import (
     EventView,
     JobBatchView,
     WorkerView,
+    first_event,
     last_event,
     read_events,
     read_job_batch,
@@ -82,6 +83,7 @@ async def list_events(call: Call) -> Answer:
 async def _pages(call: Call, after: int, newest: int, wanted: EventFilter) -> AsyncIterator[list[EventView]]:
     """What came behind `after` up to `newest`, in windows small enough that no read holds up the server."""
     window = newest if wanted.job_ids else READ_WINDOW
+    after = max(after, first_event(call.node.reader) - 1)
     while after < newest:
         until = min(after + window, newest)
         yield read_events(call.node.reader, after, until, window, wanted, call.namespace)

@@ -41,7 +41,7 @@ class EnqueueRequest(msgspec.Struct):
     """A job to add."""
 
     queue: str = ""
-    payload: Raw = Raw()
+    payload: Raw = msgspec.field(default_factory=Raw)
     priority: str | int | None = None
     unique_key: str | None = None
     unique_period: int | None = None
@@ -54,9 +54,9 @@ class EnqueueRequest(msgspec.Struct):
     scheduled_at: str | None = None
     expire_after: str | None = None
     tags: dict[str, Scalar] | None = None
-    checkpoint: Raw = Raw()
+    checkpoint: Raw = msgspec.field(default_factory=Raw)
     agent: AgentRequest | None = None
-    chain: Raw = Raw()
+    chain: Raw = msgspec.field(default_factory=Raw)
     depends_on: list[str] | None = None
     parent_id: str | None = None
     chain_id: str | None = None
@@ -69,7 +69,7 @@ class JobBatchRequest(msgspec.Struct):
     """Follow the jobs together; enqueue a job when all have ended."""
 
     callback_queue: str | None = None
-    callback_payload: Raw = Raw()
+    callback_payload: Raw = msgspec.field(default_factory=Raw)
 
 
 class EnqueueBatchRequest(msgspec.Struct):

@@ -89,8 +89,8 @@ class AckRequest(msgspec.Struct):
     """The job is done."""
 
     lease_token: str | None = None
-    result: Raw = Raw()
-    checkpoint: Raw = Raw()
+    result: Raw = msgspec.field(default_factory=Raw)
+    checkpoint: Raw = msgspec.field(default_factory=Raw)
     usage: UsageReport | None = None
     agent_status: str | None = None
     hold_reason: str | None = None
@@ -145,7 +145,7 @@ class ReleaseRequest(msgspec.Struct):
 
     lease_token: str | None = None
     delay: str | None = None
-    checkpoint: Raw = Raw()
+    checkpoint: Raw = msgspec.field(default_factory=Raw)
     reason: str | None = None
 
 
@@ -153,8 +153,8 @@ class BeatRequest(msgspec.Struct):
     """What a worker reports of a job it works on."""
 
     lease_token: str | None = None
-    progress: Raw = Raw()
-    checkpoint: Raw = Raw()
+    progress: Raw = msgspec.field(default_factory=Raw)
+    checkpoint: Raw = msgspec.field(default_factory=Raw)
     usage: UsageReport | None = None
 
 

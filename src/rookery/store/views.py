@@ -352,6 +352,11 @@ def read_events(
     ]
 
 
+def first_event(db: apsw.Connection) -> int:
+    """The number of the oldest event that is kept."""
+    return db.execute("SELECT min(seq) FROM event").get or 1
+
+
 def last_event(db: apsw.Connection) -> int:
     """The number of the newest event."""
     return db.execute("SELECT max(seq) FROM event").get or 0

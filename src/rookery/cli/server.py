@@ -1,0 +1,157 @@
+"""`rookery server`: run API, scheduler and storage in the foreground."""
+
+import logging
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+import apsw
+import click
+import uvloop
+
+from rookery import __version__
+from rookery.cli.flags import ADDRESS, DURATION, switch
+from rookery.http.server import bind, serve
+from rookery.http.settings import HttpSettings
+from rookery.node.data_dir import DataDirectoryInUse
+from rookery.node.node import Node, NodeSettings
+from rookery.store.migrations import UnusableStore
+
+logger = logging.getLogger("rookery.server")
+
+_ENGINE_FLAGS: Final = (
+    "--raft-store",
+    "--raft-shards",
+    "--apply-multi-mode",
+    "--license-key",
+    "--license-public-key",
+)
+
+
+def _engine_flags(function: Any) -> Any:
+    """Flags of the server this one is compatible with, that mean nothing here."""
+    for flag in _ENGINE_FLAGS:
+        function = click.option(flag, hidden=True)(function)
+    return click.option("--no-compression", is_flag=True, hidden=True)(function)
+
+
+@click.command("server")
+@click.option(
+    "--bind", "address", type=ADDRESS, default="127.0.0.1:8080", show_default=True, help="HTTP address; :0 picks a port."
+)
+@click.option(
+    "--data-dir",
+    type=click.Path(file_okay=False, path_type=Path),
+    default="data",
+    show_default=True,
+    help="Storage directory, created if missing.",
+)
+@click.option("--admin-password", envvar="ROOKERY_ADMIN_PASSWORD", help="Full-access credential.")
+@click.option(
+    "--durability",
+    type=click.Choice(["full", "relaxed"]),
+    default="full",
+    show_default=True,
+    help="full: an answer means the write is on disk. relaxed: the operating system decides when.",
+)
+@click.option("--durable", is_flag=True, hidden=True, help="Same as --durability full.")
+@click.option(
+    "--max-payload-size", type=click.IntRange(min=0), default=262_144, show_default=True, help="Bytes; 0 = no limit."
+)
+@click.option("--retention", type=DURATION, default="168h", show_default=True, help="How long ended jobs are kept.")
+@click.option("--retention-interval", type=DURATION, default="1h", show_default=True, help="How often to purge them.")
+@click.option("--shutdown-timeout", type=DURATION, default="500ms", show_default=True, help="For requests under way.")
+@switch("--rate-limit-enabled", True, "Limit requests per client.")
+@click.option("--rate-limit-read-rps", type=click.FloatRange(min=0, min_open=True), default=2000, show_default=True)
+@click.option("--rate-limit-read-burst", type=click.IntRange(min=1), default=4000, show_default=True)
+@click.option("--rate-limit-write-rps", type=click.FloatRange(min=0, min_open=True), default=1000, show_default=True)
+@click.option("--rate-limit-write-burst", type=click.IntRange(min=1), default=2000, show_default=True)
+@switch("--docs-enabled", True, "Serve /docs and /openapi.json.")
+@click.option(
+    "--raft-max-pending", type=click.IntRange(min=1), default=16_384, show_default=True, help="Writes that may wait."
+)
+@click.option(
+    "--raft-max-fetch-inflight",
+    type=click.IntRange(min=1),
+    default=64,
+    show_default=True,
+    help="Claims of one queue that may be under way at a time.",
+)
+@_engine_flags
+@click.pass_obj
+def command(
+    obj: dict[str, Any],
+    address: tuple[str, int],
+    data_dir: Path,
+    admin_password: str | None,
+    durability: str,
+    durable: bool,
+    max_payload_size: int,
+    retention: int,
+    retention_interval: int,
+    shutdown_timeout: int,
+    rate_limit_enabled: bool,
+    rate_limit_read_rps: float,
+    rate_limit_read_burst: int,
+    rate_limit_write_rps: float,
+    rate_limit_write_burst: int,
+    docs_enabled: bool,
+    raft_max_pending: int,
+    raft_max_fetch_inflight: int,
+    **engine_flags: Any,
+) -> None:
+    """Run the job server in the foreground. SIGTERM or Ctrl-C stops it; a second signal ends it at once."""
+    _set_up_logging(obj["log_level"])
+    for name, value in engine_flags.items():
+        if value:
+            logger.warning("--%s means nothing here and is ignored", name.replace("_", "-"))
+    node_settings = NodeSettings(
+        data_dir=data_dir,
+        durability="full" if durable else durability,
+        retention=retention,
+        retention_interval=max(1000, retention_interval),
+        most_waiting=raft_max_pending,
+        most_claims=raft_max_fetch_inflight,
+    )
+    http_settings = HttpSettings(
+        max_payload_size=max_payload_size,
+        admin_password=admin_password or None,
+        rate_limit_enabled=rate_limit_enabled,
+        read_rps=rate_limit_read_rps,
+        read_burst=rate_limit_read_burst,
+        write_rps=rate_limit_write_rps,
+        write_burst=rate_limit_write_burst,
+        docs_enabled=docs_enabled,
+    )
+    uvloop.run(_run(address, node_settings, http_settings, shutdown_timeout / 1000))
+
+
+async def _run(
+    address: tuple[str, int], node_settings: NodeSettings, http_settings: HttpSettings, shutdown_timeout: float
+) -> None:
+    host, port = address
+    try:
+        listener = bind(host, port)
+    except OSError as error:
+        raise click.ClickException(f"cannot listen on {host}:{port}: {error.strerror or error}") from None
+    try:
+        node = Node(node_settings)
+    except (DataDirectoryInUse, UnusableStore) as error:
+        raise click.ClickException(str(error)) from None
+    except (OSError, apsw.Error) as error:
+        raise click.ClickException(f"cannot use the data directory {node_settings.data_dir}: {error}") from None
+    bound = listener.getsockname()
+    if host in ("0.0.0.0", "::") and http_settings.admin_password is None:
+        logger.warning("listening on all interfaces without any credential: everybody who reaches it is admin")
+    shown = f"[{bound[0]}]" if ":" in bound[0] else bound[0]
+    logger.info("rookery %s ready on http://%s:%d (data in %s)", __version__, shown, bound[1], node_settings.data_dir)
+    await serve(node, http_settings, listener, shutdown_timeout)
+
+
+def _set_up_logging(level: str) -> None:
+    logging.basicConfig(
+        stream=sys.stderr,
+        level={"warn": logging.WARNING}.get(level, level.upper()),
+        format="%(asctime)s %(levelname)s %(message)s",
+    )
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)
