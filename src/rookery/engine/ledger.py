@@ -83,6 +83,7 @@ class Ledger:
         self.executemany = db.executemany
         self.now = 0
         self.next_due = NEVER
+        self.has_changes = False
         self.events: list[Event] = []
         self.changed: set[Queue] = set()
         self.seen_workers: dict[tuple[str, str], tuple[int, str | None, str]] = {}
@@ -90,7 +91,6 @@ class Ledger:
         self._queues: dict[str, Queue] = {}
         self._queues_by_id: dict[int, Queue] = {}
         self._data_version = -1
-        self._entropy = 0
 
     # --- a batch, from its beginning to its end
 
@@ -115,7 +115,8 @@ class Ledger:
         for queue in self.changed:
             row = (*queue.counts.values(), queue.blocked, queue.enqueued, queue.failed, queue.id)
             self.execute(_UPDATE_COUNTS, row)
-        if self.db.total_changes() != self._changes_before:
+        self.has_changes = self.db.total_changes() != self._changes_before
+        if self.has_changes:
             self._stored_now = self.now
             self.execute(
                 "UPDATE machine SET now = ?, last_id = ?, job_seq = ?, event_seq = ?",
@@ -133,6 +134,8 @@ class Ledger:
         self.ids = IdSequence(decode_ulid(last_id))
         self._queues = {}
         self._queues_by_id = {}
+        for queue in self.execute(_SELECT_QUEUE):
+            self._keep(Queue(queue))
         self.seen_workers = {}
         self._new_jobs = []
         self.find_next_due()
@@ -162,30 +165,23 @@ class Ledger:
 
     def find_queue(self, name: str) -> Queue | None:
         """A queue by its stored name, if there is one."""
-        queue = self._queues.get(name)
-        if queue is None:
-            row = self.execute(f"{_SELECT_QUEUE} WHERE name = ?", (name,)).fetchone()
-            if row is not None:
-                queue = self._keep(Queue(row))
-        return queue
+        return self._queues.get(name)
 
     def queue(self, name: str) -> Queue:
         """A queue by its stored name; it comes into being if it is new."""
         queue = self.find_queue(name)
         if queue is None:
-            self.execute(
-                "INSERT INTO queue (namespace, name, created_at) VALUES (?, ?, ?)", (namespace_of(name), name, self.now)
-            )
-            queue = self.find_queue(name)
-            assert queue is not None
+            row = self.execute(
+                "INSERT INTO queue (namespace, name, created_at) VALUES (?, ?, ?) "
+                f"RETURNING {', '.join(_QUEUE_COLUMNS)}",
+                (namespace_of(name), name, self.now),
+            ).fetchone()
+            queue = self._keep(Queue(row))
         return queue
 
     def queue_of(self, queue_id: int) -> Queue:
         """The queue that a job's row names."""
-        queue = self._queues_by_id.get(queue_id)
-        if queue is None:
-            queue = self._keep(Queue(self.execute(f"{_SELECT_QUEUE} WHERE id = ?", (queue_id,)).fetchone()))
-        return queue
+        return self._queues_by_id[queue_id]
 
     def sees(self, namespace: str, queue_id: int) -> bool:
         """Whether a caller of that namespace may see the queue."""

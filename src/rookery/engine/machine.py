@@ -65,16 +65,28 @@ class Machine:
 
     def apply(self, batch: Batch) -> list[Result]:
         """Apply a batch and make it durable: one result for each operation."""
-        ledger = self._ledger
+        results = self.prepare(batch)
+        self.commit()
+        return results
+
+    def prepare(self, batch: Batch) -> list[Result]:
+        """Apply a batch, all but its commit. The results are worth nothing before that."""
         try:
-            ledger.begin(batch.now, batch.entropy)
+            self._ledger.begin(batch.now, batch.entropy)
             results = self._run(batch.ops)
-            ledger.flush()
-            self._db.execute("COMMIT")
+            self._ledger.flush()
         except BaseException:
             self._undo()
             raise
         return results
+
+    def commit(self) -> None:
+        """Make the prepared batch durable. Another thread may do this, while nothing else touches the machine."""
+        try:
+            self._db.execute("COMMIT")
+        except BaseException:
+            self._undo()
+            raise
 
     def _run(self, operations: list[AnyOperation]) -> list[Result]:
         ledger = self._ledger
@@ -101,6 +113,11 @@ class Machine:
     def now(self) -> int:
         """The time of the last batch."""
         return self._ledger.now
+
+    @property
+    def has_changes(self) -> bool:
+        """Whether the last batch has written anything, so that its commit will take a while."""
+        return self._ledger.has_changes
 
     @property
     def events(self) -> list[Event]:

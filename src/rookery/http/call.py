@@ -10,6 +10,7 @@ import msgspec
 from rookery.http.errors import ApiError, invalid, too_large, unparsable
 from rookery.http.settings import HttpSettings
 from rookery.model.names import DEFAULT_NAMESPACE, NAMESPACE_MARK, queue_name_fault, stored_name
+from rookery.node.batcher import resolver
 from rookery.node.node import Node
 
 Scope = MutableMapping[str, Any]
@@ -36,6 +37,14 @@ class Answer(msgspec.Struct, frozen=True):
     body: bytes = b""
     content_type: bytes = b"application/json"
     headers: tuple[tuple[bytes, bytes], ...] = ()
+
+
+class Work(msgspec.Struct, frozen=True):
+    """What a hot call comes to: an operation, and how its result is answered. A claim may have to wait."""
+
+    op: Any
+    finish: Callable[[Any], Answer]
+    wait: float | None = None
 
 
 class Stream(msgspec.Struct, frozen=True):
@@ -109,6 +118,25 @@ class Call:
         payload = self.settings.max_payload_size
         return LARGE_BODY if payload == 0 else 2 * payload + SMALL_BODY
 
+    async def run(self, work: Work) -> Answer:
+        """Do the work and wait for its result."""
+        if work.wait is None:
+            return work.finish(await self.node.submit(work.op))
+        gone = self.watch_gone()
+        fetched: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        waiter = self.node.fetch(work.op, work.wait, resolver(fetched))
+        try:
+            await asyncio.wait({fetched, gone}, return_when=asyncio.FIRST_COMPLETED)
+            if not gone.done():
+                return work.finish(fetched.result())
+            if fetched.done() and fetched.exception() is None:
+                self.node.put_back(work.op, fetched.result())
+            raise CallerGone
+        finally:
+            gone.cancel()
+            if waiter is not None and not fetched.done():
+                self.node.abandon(waiter)
+
     def watch_gone(self) -> asyncio.Future[Any]:
         """A future that is done once the caller has closed the connection. Cancel it in the end."""
         return asyncio.ensure_future(self._receive())
@@ -145,6 +173,7 @@ def json_answer(value: object, status: int = 200) -> Answer:
 
 
 Handler = Callable[[Call], Awaitable[Answer | Stream]]
+Prepare = Callable[[Call, bytes], Work]
 
 
 class Parameter(msgspec.Struct, frozen=True):
@@ -161,6 +190,7 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     method: str
     path: str
     handler: Handler
+    prepare: Prepare | None = None
     summary: str
     request: Any = None
     answers: dict[int, Any]
@@ -168,3 +198,12 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     tag: str = ""
     is_public: bool = False
     charges_itself: bool = False
+
+
+def hot_route(path: str, prepare: Prepare, *, large: bool = False, **rest: Any) -> Route:
+    """A route that producers or workers use all day: it can be answered in the fast lane."""
+
+    async def handler(call: Call) -> Answer:
+        return await call.run(prepare(call, await call.body(LARGE_BODY if large else call.small_body)))
+
+    return Route(method="POST", path=path, handler=handler, prepare=prepare, charges_itself=large, **rest)

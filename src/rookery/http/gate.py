@@ -1,7 +1,7 @@
-"""The door: every request comes in and every answer goes out here, with its headers, its limits, its errors.
+"""The door: who may come in, who answers, and how every answer looks from outside.
 
-The paths that workers and producers use all day are found in a table (the fast lane); the rest is routed by
-Starlette. Both end in the same handlers.
+It is the ASGI application. The paths that producers and workers use all day can also be taken through the fast
+lane, which asks the same questions here and ends in the same handlers.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 API_ROUTES: Final = [*produce.ROUTES, *work.ROUTES, *jobs.ROUTES, *queues.ROUTES, *observe.ROUTES]
 
-_COMMON: Final = (
+COMMON_HEADERS: Final = (
     (b"access-control-allow-origin", b"*"),
     (b"access-control-allow-methods", b"GET, POST, PUT, DELETE, OPTIONS"),
     (
@@ -43,17 +43,16 @@ _STREAM_HEADERS: Final = (
 )
 _READ_METHODS: Final = frozenset({"GET", "HEAD"})
 _NO_PARAMS: Final[dict[str, str]] = {}
-_FAST_ITEMS: Final = ("/api/v1/ack/", "/api/v1/fail/")
 
 
 class Gate:
     """The ASGI application."""
 
     def __init__(self, node: Node, settings: HttpSettings) -> None:
-        self._node = node
+        self.node = node
         self._settings = settings
         self._limiter = RateLimiter(settings) if settings.rate_limit_enabled else None
-        self._router = _Routes([*API_ROUTES, *docs_routes(API_ROUTES)])
+        self._routes = _Routes([*API_ROUTES, *docs_routes(API_ROUTES)])
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -64,45 +63,38 @@ class Gate:
             answer = await self._answer(scope, receive)
         except CallerGone:
             return
-        except ApiError as error:
-            answer = _error_answer(error)
-        except Overloaded as error:
-            answer = _error_answer(overloaded(error.retry_after_ms))
-        except StorageDown as error:
-            answer = _error_answer(storage_down(str(error)))
-        except Exception:
-            logger.exception("%s %s failed", scope["method"], scope["path"])
-            answer = _error_answer(ApiError(500, "INTERNAL_ERROR", "internal error"))
+        except Exception as error:
+            answer = answer_to(error, scope)
         if isinstance(answer, Stream):
             await _send_stream(answer, started, receive, send)
         else:
             await _send_answer(answer, started, send)
 
     async def _answer(self, scope: Scope, receive: Receive) -> Answer | Stream:
-        method = scope["method"]
-        if method == "OPTIONS":
+        if scope["method"] == "OPTIONS":
             return Answer(200, b"{}")
-        headers = dict(scope["headers"])
-        route, params = self._router.find(method, scope)
-        is_read = method in _READ_METHODS
-        namespace = DEFAULT_NAMESPACE
-        limiter = self._limiter
-        if route.is_public:
-            limiter = None
-        else:
-            namespace = self._admit(headers)
-        client = client_of(headers, scope["client"]) if limiter is not None else b""
+        route, params = self._routes.find(scope["method"], scope["raw_path"].decode("latin-1"))
+        return await route.handler(self.admit(route, params, scope, receive))
 
-        def charge(cost: int) -> None:
-            if limiter is not None:
+    def admit(self, route: Route, params: dict[str, str], scope: Scope, receive: Receive) -> Call:
+        """Let a caller in, or say why not."""
+        headers = dict(scope["headers"])
+        namespace, limiter = DEFAULT_NAMESPACE, None
+        if not route.is_public:
+            namespace, limiter = self._namespace(headers), self._limiter
+        if limiter is None:
+            charge = _free_of_charge
+        else:
+            client, is_read = client_of(headers, scope["client"]), scope["method"] in _READ_METHODS
+
+            def charge(cost: int) -> None:
                 limiter.charge(client, is_read, cost)
 
-        if not route.charges_itself:
-            charge(1)
-        call = Call(self._node, self._settings, scope, receive, headers, params, namespace, charge)
-        return await route.handler(call)
+            if not route.charges_itself:
+                charge(1)
+        return Call(self.node, self._settings, scope, receive, headers, params, namespace, charge)
 
-    def _admit(self, headers: dict[bytes, bytes]) -> str:
+    def _namespace(self, headers: dict[bytes, bytes]) -> str:
         """Check the credential, and say which namespace the caller works in."""
         password = self._settings.admin_password
         if password is not None:
@@ -125,31 +117,14 @@ class _Routes:
 
     def __init__(self, routes: list[Route]) -> None:
         self._exact = {(route.method, route.path): route for route in routes if "{" not in route.path}
-        self._by_item = {
-            prefix: route
-            for route in routes
-            for prefix in _FAST_ITEMS
-            if route.path.startswith(prefix) and "{" in route.path
-        }
-        self._patterns = Router(
-            [Pattern(route.path, _never_called, methods=[route.method], name=str(n)) for n, route in enumerate(routes)]
-        )
+        self._patterns = Router([Pattern(route.path, _never_called, methods=[route.method]) for route in routes])
         self._routes = routes
 
-    def find(self, method: str, scope: Scope) -> tuple[Route, dict[str, str]]:
+    def find(self, method: str, path: str) -> tuple[Route, dict[str, str]]:
         """The route and the parameters in its path."""
-        path = scope["raw_path"].decode("latin-1")
         route = self._exact.get((method, path))
         if route is not None:
             return route, _NO_PARAMS
-        if method == "POST":
-            prefix, item = path[: path.rfind("/") + 1], path[path.rfind("/") + 1 :]
-            route = self._by_item.get(prefix)
-            if route is not None and item:
-                return route, {"job_id": unquote(item)}
-        return self._match(method, path)
-
-    def _match(self, method: str, path: str) -> tuple[Route, dict[str, str]]:
         allowed: set[str] = set()
         for pattern, route in zip(self._patterns.routes, self._routes, strict=True):
             match, found = pattern.matches({"type": "http", "path": path, "method": method})
@@ -166,6 +141,10 @@ async def _never_called(_: Any) -> None:
     """Patterns only match; handlers answer."""
 
 
+def _free_of_charge(_: int) -> None:
+    """No limit."""
+
+
 def _credential(headers: dict[bytes, bytes]) -> bytes | None:
     """The caller's key: from its header, as a bearer token, or from the cookie."""
     key = headers.get(b"x-api-key")
@@ -178,7 +157,15 @@ def _credential(headers: dict[bytes, bytes]) -> bytes | None:
     return cookies.get(b"rookery_api_key") or cookies.get(b"corvo_api_key")
 
 
-def _error_answer(error: ApiError) -> Answer:
+def answer_to(error: BaseException, scope: Scope) -> Answer:
+    """The answer to a call that went wrong."""
+    if isinstance(error, Overloaded):
+        error = overloaded(error.retry_after_ms)
+    elif isinstance(error, StorageDown):
+        error = storage_down(str(error))
+    elif not isinstance(error, ApiError):
+        logger.error("%s %s failed", scope["method"], scope["path"], exc_info=error)
+        error = ApiError(500, "INTERNAL_ERROR", "internal error")
     headers: tuple[tuple[bytes, bytes], ...] = ()
     if error.status == 429:
         headers = ((b"retry-after", retry_after_seconds(error)),)
@@ -187,12 +174,13 @@ def _error_answer(error: ApiError) -> Answer:
     return Answer(error.status, error.body(), headers=headers)
 
 
-def _server_timing(started: float) -> tuple[bytes, bytes]:
-    return (b"server-timing", b"proc;dur=%.3f" % ((perf_counter() - started) * 1000))
+def server_timing(started: float) -> bytes:
+    """How long the answer took, for the header of that name."""
+    return b"proc;dur=%.3f" % ((perf_counter() - started) * 1000)
 
 
 async def _send_answer(answer: Answer, started: float, send: Send) -> None:
-    headers: list[tuple[bytes, bytes]] = [*_COMMON, _server_timing(started), *answer.headers]
+    headers = [*COMMON_HEADERS, (b"server-timing", server_timing(started)), *answer.headers]
     if answer.status != 204:
         headers += ((b"content-type", answer.content_type), (b"content-length", b"%d" % len(answer.body)))
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
@@ -201,7 +189,7 @@ async def _send_answer(answer: Answer, started: float, send: Send) -> None:
 
 async def _send_stream(stream: Stream, started: float, receive: Receive, send: Send) -> None:
     """Send frame by frame until the reader goes or the frames end; a slow reader only makes us wait."""
-    headers = [*_COMMON, _server_timing(started), *_STREAM_HEADERS]
+    headers = [*COMMON_HEADERS, (b"server-timing", server_timing(started)), *_STREAM_HEADERS]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     await send({"type": "http.response.body", "body": b"", "more_body": True})
     gone = asyncio.ensure_future(_until_gone(receive))

@@ -8,7 +8,7 @@ import msgspec
 from rookery.engine.agents import Agent
 from rookery.engine.chains import Step
 from rookery.engine.ops import Enqueue, Enqueued, EnqueuedJob, IdempotencyKey, NewJob, NewJobBatch, Refusal
-from rookery.http.call import LARGE_BODY, Answer, Call, Route, decode
+from rookery.http.call import Answer, Call, Work, decode, hot_route
 from rookery.http.errors import ApiError, invalid, refused, too_large
 from rookery.http.values import LARGEST_COUNT, Raw, compact_json, count, duration, given_json, instant, rank
 from rookery.model.backoff import NATIVE_POLICIES
@@ -99,13 +99,14 @@ _batch_decoder = msgspec.json.Decoder(EnqueueBatchRequest)
 _chain_decoder = msgspec.json.Decoder(ChainRequest)
 
 
-async def enqueue(call: Call) -> Answer:
+def enqueue(call: Call, body: bytes) -> Work:
     """Add one job."""
-    body = await call.body(call.small_body)
     job = new_job(call, decode(_enqueue_decoder, body or b"{}"))
-    enqueued = await call.node.submit(
-        Enqueue(jobs=[job], idempotency=_idempotency(call, body), namespace=call.namespace)
-    )
+    op = Enqueue(jobs=[job], idempotency=_idempotency(call, body), namespace=call.namespace)
+    return Work(op, _enqueued)
+
+
+def _enqueued(enqueued: Enqueued | Refusal) -> Answer:
     if isinstance(enqueued, Refusal):
         raise refused(enqueued, "VALIDATION_ERROR")
     return enqueue_answer(enqueued.jobs[0])
@@ -118,18 +119,19 @@ def enqueue_answer(job: EnqueuedJob) -> Answer:
     return Answer(200, f'{{"job_id":"{job.job_id}","status":"{job.status}","unique_existing":true}}'.encode())
 
 
-async def enqueue_batch(call: Call) -> Answer:
+def enqueue_batch(call: Call, body: bytes) -> Work:
     """Add many jobs, all or none, and maybe follow them as a batch."""
-    body = await call.body(LARGE_BODY)
     request = decode(_batch_decoder, body or b"{}")
     if not request.jobs:
         raise invalid("jobs array is required")
     call.charge(len(request.jobs))
     jobs = [_numbered(call, number, job) for number, job in enumerate(request.jobs)]
     batch = None if request.batch is None else _job_batch(call, request.batch)
-    enqueued: Enqueued | Refusal = await call.node.submit(
-        Enqueue(jobs=jobs, batch=batch, idempotency=_idempotency(call, body), namespace=call.namespace)
-    )
+    op = Enqueue(jobs=jobs, batch=batch, idempotency=_idempotency(call, body), namespace=call.namespace)
+    return Work(op, _enqueued_batch)
+
+
+def _enqueued_batch(enqueued: Enqueued | Refusal) -> Answer:
     if isinstance(enqueued, Refusal):
         raise refused(enqueued, "VALIDATION_ERROR")
     answer = EnqueueBatchAnswer([job.job_id for job in enqueued.jobs], enqueued.batch_id)
@@ -282,23 +284,21 @@ def _agent(request: AgentRequest) -> str:
 
 
 ROUTES = [
-    Route(
-        method="POST",
-        path="/api/v1/enqueue",
-        handler=enqueue,
+    hot_route(
+        "/api/v1/enqueue",
+        enqueue,
         summary="Add a job",
         request=EnqueueRequest,
         answers={201: EnqueueAnswer, 200: EnqueueAnswer},
         tag="Producing",
     ),
-    Route(
-        method="POST",
-        path="/api/v1/enqueue/batch",
-        handler=enqueue_batch,
+    hot_route(
+        "/api/v1/enqueue/batch",
+        enqueue_batch,
+        large=True,
         summary="Add many jobs, all or none",
         request=EnqueueBatchRequest,
         answers={201: EnqueueBatchAnswer},
         tag="Producing",
-        charges_itself=True,
     ),
 ]

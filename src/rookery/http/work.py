@@ -9,19 +9,23 @@ from rookery.engine.heartbeat import INACTIVE, LOST, OK, UNKNOWN
 from rookery.engine.ops import (
     DEFAULT_LEASE,
     Ack,
+    Acked,
     Beat,
+    Beaten,
     Claim,
     ClaimedJob,
     Completion,
     Fail,
+    Failed,
     Failure,
     Heartbeat,
     Refusal,
     Release,
+    Released,
     Return,
     Usage,
 )
-from rookery.http.call import LARGE_BODY, Answer, Call, Route, decode, json_answer
+from rookery.http.call import Answer, Call, Work, decode, hot_route, json_answer
 from rookery.http.errors import invalid, refused
 from rookery.http.values import Raw, duration, given_json, lease_number, lease_text
 from rookery.model.instants import format_instant
@@ -185,25 +189,33 @@ _OK: Final = Answer(200, b'{"status":"ok"}')
 _NOTHING: Final = Answer(204)
 
 
-async def fetch(call: Call) -> Answer:
+def fetch(call: Call, body: bytes) -> Work:
     """Lease one job, waiting for it if there is none."""
-    request = await call.parse(_fetch_decoder)
-    jobs = await _fetch(call, request, 1)
-    return Answer(200, _job_json(call, jobs[0]).encode()) if jobs else _NOTHING
+    op, wait = _claim(call, decode(_fetch_decoder, body or b"{}"), 1)
+
+    def finish(jobs: list[ClaimedJob]) -> Answer:
+        return Answer(200, _job_json(call, jobs[0]).encode()) if jobs else _NOTHING
+
+    return Work(op, finish, wait)
 
 
-async def fetch_batch(call: Call) -> Answer:
+def fetch_batch(call: Call, body: bytes) -> Work:
     """Lease several jobs, waiting until there is at least one."""
-    request = await call.parse(_fetch_batch_decoder)
+    request = decode(_fetch_batch_decoder, body or b"{}")
     count = min(MOST_JOBS, 1 if request.count is None else request.count)
     if count < 1:
         raise invalid(f"count must be at least 1, not {count}")
     call.charge(count)
-    jobs = await _fetch(call, request, count)
-    return Answer(200, f'{{"jobs":[{",".join([_job_json(call, job) for job in jobs])}]}}'.encode())
+    op, wait = _claim(call, request, count)
+
+    def finish(jobs: list[ClaimedJob]) -> Answer:
+        return Answer(200, f'{{"jobs":[{",".join([_job_json(call, job) for job in jobs])}]}}'.encode())
+
+    return Work(op, finish, wait)
 
 
-async def _fetch(call: Call, request: FetchRequest, count: int) -> list[ClaimedJob]:
+def _claim(call: Call, request: FetchRequest, count: int) -> tuple[Claim, float]:
+    """What is asked for, and how long to wait for it."""
     if not request.queues:
         raise invalid("queues is required")
     lease = request.lease_duration
@@ -211,7 +223,7 @@ async def _fetch(call: Call, request: FetchRequest, count: int) -> list[ClaimedJ
         raise invalid(f"lease_duration must be between 1 and {LONGEST_LEASE} seconds, not {lease}")
     wait = request.timeout if request.timeout is not None and request.timeout > 0 else DEFAULT_WAIT
     wait = min(wait, LONGEST_WAIT)
-    claim = Claim(
+    op = Claim(
         queues=tuple([call.queue(queue, "queues") for queue in request.queues]),
         count=count,
         worker_id=(request.worker_id or "").strip() or None,
@@ -219,11 +231,7 @@ async def _fetch(call: Call, request: FetchRequest, count: int) -> list[ClaimedJ
         lease=DEFAULT_LEASE if lease is None else lease * 1000,
         namespace=call.namespace,
     )
-    gone = call.watch_gone()
-    try:
-        return await call.node.fetch(claim, wait - min(ANSWER_EARLY, wait / 10), gone)
-    finally:
-        gone.cancel()
+    return op, wait - min(ANSWER_EARLY, wait / 10)
 
 
 def _job_json(call: Call, job: ClaimedJob) -> str:
@@ -251,19 +259,22 @@ def _completion(job_id: str, request: AckRequest) -> Completion:
     )
 
 
-async def ack(call: Call) -> Answer:
+def ack(call: Call, body: bytes) -> Work:
     """The job is done."""
-    request = await call.parse(_ack_decoder)
-    item = _completion(call.params["job_id"], request)
-    acked = await call.node.submit(Ack(items=[item], namespace=call.namespace))
-    if acked.outcomes[0] is not None:
-        raise refused(acked.outcomes[0], "ACK_ERROR")
+    item = _completion(call.params["job_id"], decode(_ack_decoder, body or b"{}"))
+    return Work(Ack(items=[item], namespace=call.namespace), _acked)
+
+
+def _acked(acked: Acked) -> Answer:
+    refusal = acked.outcomes[0]
+    if refusal is not None:
+        raise refused(refusal, "ACK_ERROR")
     return _OK
 
 
-async def ack_batch(call: Call) -> Answer:
+def ack_batch(call: Call, body: bytes) -> Work:
     """Many jobs are done; those that are not the caller's are skipped."""
-    request = decode(_ack_batch_decoder, await call.body(LARGE_BODY) or b"{}")
+    request = decode(_ack_batch_decoder, body or b"{}")
     if not request.acks:
         raise invalid("acks array is required")
     if len(request.acks) > MOST_JOBS:
@@ -273,22 +284,29 @@ async def ack_batch(call: Call) -> Answer:
             raise invalid(f"acks[{number}].job_id is required")
     call.charge(len(request.acks))
     items = [_completion(item.job_id, item) for item in request.acks]
-    outcomes = (await call.node.submit(Ack(items=items, namespace=call.namespace))).outcomes
-    lost = [
-        item.job_id
-        for item, outcome in zip(items, outcomes, strict=True)
-        if outcome is not None and outcome.kind == Refusal.LEASE_LOST
-    ]
-    return json_answer(AckBatchAnswer(outcomes.count(None), lost))
+
+    def finish(acked: Acked) -> Answer:
+        lost = [
+            item.job_id
+            for item, refusal in zip(items, acked.outcomes, strict=True)
+            if refusal is not None and refusal.kind == Refusal.LEASE_LOST
+        ]
+        return json_answer(AckBatchAnswer(acked.outcomes.count(None), lost))
+
+    return Work(Ack(items=items, namespace=call.namespace), finish)
 
 
-async def fail(call: Call) -> Answer:
+def fail(call: Call, body: bytes) -> Work:
     """The attempt has failed."""
-    request = await call.parse(_fail_decoder)
+    request = decode(_fail_decoder, body or b"{}")
     item = Failure(
         call.params["job_id"], lease_number(request.lease_token), request.error or "", request.backtrace or None
     )
-    outcome = (await call.node.submit(Fail(items=[item], namespace=call.namespace))).outcomes[0]
+    return Work(Fail(items=[item], namespace=call.namespace), _failed)
+
+
+def _failed(failed: Failed) -> Answer:
+    outcome = failed.outcomes[0]
     if isinstance(outcome, Refusal):
         raise refused(outcome, "FAIL_ERROR")
     due = outcome.next_attempt_at
@@ -299,9 +317,9 @@ async def fail(call: Call) -> Answer:
     )
 
 
-async def release(call: Call) -> Answer:
+def release(call: Call, body: bytes) -> Work:
     """The job is handed back: the attempt does not count."""
-    request = await call.parse(_release_decoder)
+    request = decode(_release_decoder, body or b"{}")
     item = Return(
         call.params["job_id"],
         lease_number(request.lease_token),
@@ -309,15 +327,19 @@ async def release(call: Call) -> Answer:
         given_json(request.checkpoint, "checkpoint"),
         request.reason,
     )
-    outcome = (await call.node.submit(Release(items=[item], namespace=call.namespace))).outcomes[0]
+    return Work(Release(items=[item], namespace=call.namespace), _released)
+
+
+def _released(released: Released) -> Answer:
+    outcome = released.outcomes[0]
     if isinstance(outcome, Refusal):
         raise refused(outcome, "RELEASE_ERROR")
     return json_answer(Status(outcome))
 
 
-async def heartbeat(call: Call) -> Answer:
+def heartbeat(call: Call, body: bytes) -> Work:
     """The jobs are still worked on: renew their leases."""
-    request = decode(_heartbeat_decoder, await call.body(LARGE_BODY) or b"{}")
+    request = decode(_heartbeat_decoder, body or b"{}")
     beats = [
         Beat(
             job_id,
@@ -329,82 +351,77 @@ async def heartbeat(call: Call) -> Answer:
         else Beat(job_id)
         for job_id, beat in (request.jobs or {}).items()
     ]
-    outcomes: list[str] = []
-    if beats:
-        outcomes = (await call.node.submit(Heartbeat(items=beats, namespace=call.namespace))).outcomes
-    found = dict(zip([beat.job_id for beat in beats], outcomes, strict=True))
-    said = {OK: "ok", LOST: "lost", UNKNOWN: "cancel", INACTIVE: "cancel"}
-    return json_answer(
-        HeartbeatAnswer(
-            {job_id: Status(said[outcome]) for job_id, outcome in found.items()},
-            [job_id for job_id, outcome in found.items() if outcome == OK],
-            [job_id for job_id, outcome in found.items() if outcome == UNKNOWN],
-            [job_id for job_id, outcome in found.items() if outcome in (INACTIVE, LOST)],
-        )
-    )
 
+    def finish(beaten: Beaten) -> Answer:
+        found = dict(zip([beat.job_id for beat in beats], beaten.outcomes, strict=True))
+        return json_answer(
+            HeartbeatAnswer(
+                {job_id: Status(_SAID[outcome]) for job_id, outcome in found.items()},
+                [job_id for job_id, outcome in found.items() if outcome == OK],
+                [job_id for job_id, outcome in found.items() if outcome == UNKNOWN],
+                [job_id for job_id, outcome in found.items() if outcome in (INACTIVE, LOST)],
+            )
+        )
+
+    return Work(Heartbeat(items=beats, namespace=call.namespace), finish)
+
+
+_SAID: Final = {OK: "ok", LOST: "lost", UNKNOWN: "cancel", INACTIVE: "cancel"}
 
 ROUTES = [
-    Route(
-        method="POST",
-        path="/api/v1/fetch",
-        handler=fetch,
+    hot_route(
+        "/api/v1/fetch",
+        fetch,
         summary="Lease one job, waiting for it",
         request=FetchRequest,
         answers={200: FetchedJob, 204: None},
         tag="Working",
     ),
-    Route(
-        method="POST",
-        path="/api/v1/fetch/batch",
-        handler=fetch_batch,
+    hot_route(
+        "/api/v1/fetch/batch",
+        fetch_batch,
+        large=True,
         summary="Lease several jobs, waiting for the first",
         request=FetchBatchRequest,
         answers={200: FetchBatchAnswer},
         tag="Working",
-        charges_itself=True,
     ),
-    Route(
-        method="POST",
-        path="/api/v1/ack/batch",
-        handler=ack_batch,
+    hot_route(
+        "/api/v1/ack/batch",
+        ack_batch,
+        large=True,
         summary="Finish many jobs",
         request=AckBatchRequest,
         answers={200: AckBatchAnswer},
         tag="Working",
-        charges_itself=True,
     ),
-    Route(
-        method="POST",
-        path="/api/v1/ack/{job_id}",
-        handler=ack,
+    hot_route(
+        "/api/v1/ack/{job_id}",
+        ack,
         summary="Finish a job",
         request=AckRequest,
         answers={200: Status},
         tag="Working",
     ),
-    Route(
-        method="POST",
-        path="/api/v1/fail/{job_id}",
-        handler=fail,
+    hot_route(
+        "/api/v1/fail/{job_id}",
+        fail,
         summary="Give up an attempt",
         request=FailRequest,
         answers={200: FailAnswer},
         tag="Working",
     ),
-    Route(
-        method="POST",
-        path="/api/v1/release/{job_id}",
-        handler=release,
+    hot_route(
+        "/api/v1/release/{job_id}",
+        release,
         summary="Hand a job back; the attempt does not count",
         request=ReleaseRequest,
         answers={200: Status},
         tag="Working",
     ),
-    Route(
-        method="POST",
-        path="/api/v1/heartbeat",
-        handler=heartbeat,
+    hot_route(
+        "/api/v1/heartbeat",
+        heartbeat,
         summary="Renew leases, report progress",
         request=HeartbeatRequest,
         answers={200: HeartbeatAnswer},

@@ -8,5 +8,5 @@ from rookery.engine.ops import AnyOperation, Result
 class Log(Protocol):
     """Something that puts operations in order, for good."""
 
-    def append(self, ops: list[AnyOperation]) -> list[Result]:
+    async def append(self, ops: list[AnyOperation]) -> list[Result]:
         """Add a batch behind all others and apply it: one result for each operation, once it is durable."""

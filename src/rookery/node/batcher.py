@@ -53,41 +53,40 @@ class Batcher:
 
     def __init__(self, log: Log, most_waiting: int, after_commit: Callable[[], None]) -> None:
         self.storage_fault: str | None = None
+        self.is_committing = False
         self._log = log
         self._most_waiting = most_waiting
         self._after_commit = after_commit
         self._waiting: deque[tuple[AnyOperation, Deliver]] = deque()
-        self._is_called = False
+        self._run: asyncio.Task[None] | None = None
 
-    def submit(self, op: AnyOperation) -> asyncio.Future[Any]:
-        """Have an operation applied; the future brings its result once that is durable."""
+    def submit(self, op: AnyOperation, deliver: Deliver) -> None:
+        """Have an operation applied; its result is delivered once that is durable."""
         if len(self._waiting) >= self._most_waiting:
             raise Overloaded(random.randint(4, 12))
-        future = asyncio.get_running_loop().create_future()
-        self.put(op, _resolver(future))
-        return future
+        self.put(op, deliver)
 
     def put(self, op: AnyOperation, deliver: Deliver) -> None:
         """Have an operation of the node's own applied, however many wait."""
         self._waiting.append((op, deliver))
-        if not self._is_called:
-            self._is_called = True
-            asyncio.get_running_loop().call_soon(self._commit_some)
+        if self._run is None:
+            self._run = asyncio.get_running_loop().create_task(self._commit_all())
 
     async def idle(self) -> None:
         """Wait until nothing waits."""
-        while self._waiting:
-            await asyncio.sleep(0)
+        while self._run is not None:
+            await self._run
 
-    def _commit_some(self) -> None:
-        self._is_called = False
-        entries = self._next_entries()
-        for entry, result in zip(entries, self._apply([op for op, _ in entries]), strict=True):
-            entry[1](result)
-        self._after_commit()
-        if self._waiting and not self._is_called:
-            self._is_called = True
-            asyncio.get_running_loop().call_soon(self._commit_some)
+    async def _commit_all(self) -> None:
+        while self._waiting:
+            entries = self._next_entries()
+            self.is_committing = True
+            results = await self._apply([op for op, _ in entries])
+            self.is_committing = False
+            for entry, result in zip(entries, results, strict=True):
+                entry[1](result)
+            self._after_commit()
+        self._run = None
 
     def _next_entries(self) -> list[tuple[AnyOperation, Deliver]]:
         """What goes into the next batch: acks before claims, so that freed slots are seen."""
@@ -99,9 +98,9 @@ class Batcher:
         entries.sort(key=lambda entry: _TURN.get(type(entry[0]), _OTHERS_TURN))
         return entries
 
-    def _apply(self, ops: list[AnyOperation]) -> list[Any]:
+    async def _apply(self, ops: list[AnyOperation]) -> list[Any]:
         try:
-            results = self._log.append(ops)
+            results = await self._log.append(ops)
         except _STORAGE_FAULTS as error:
             if self.storage_fault is None:
                 logger.error("the store cannot be written: %s", error)
@@ -111,7 +110,7 @@ class Batcher:
             if len(ops) == 1:
                 logger.exception("operation %s failed", type(ops[0]).__name__)
                 return [error]
-            return [result for op in ops for result in self._apply([op])]
+            return [result for op in ops for result in await self._apply([op])]
         if self.storage_fault is not None:
             logger.warning("the store can be written again")
             self.storage_fault = None
@@ -128,7 +127,9 @@ def _weight(op: AnyOperation) -> int:
     return 1
 
 
-def _resolver(future: asyncio.Future[Any]) -> Deliver:
+def resolver(future: asyncio.Future[Any]) -> Deliver:
+    """Delivers into a future."""
+
     def deliver(result: Any) -> None:
         if future.done():
             return

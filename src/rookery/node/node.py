@@ -1,6 +1,7 @@
 """One running server without its HTTP face: submit operations, wait for jobs, wait for results, follow events."""
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,21 +12,19 @@ from rookery.engine import Machine
 from rookery.engine.ops import (
     AnyOperation,
     Claim,
-    Claimed,
     ClaimedJob,
     Cleared,
     ClearQueue,
     DeleteQueue,
-    SeeWorker,
     Tick,
 )
 from rookery.log.local import LocalLog
 from rookery.model.job import CANCELLED, COMPLETED, DEAD
-from rookery.node.batcher import Batcher, Overloaded
+from rookery.node.batcher import Batcher, resolver
 from rookery.node.clock import Clock
 from rookery.node.data_dir import DataDirectory
 from rookery.node.timers import Timers
-from rookery.node.waiters import Waiters
+from rookery.node.waiters import Deliver, Waiter, Waiters
 from rookery.store.connections import open_reader
 
 _ENDINGS: Final = frozenset({COMPLETED, DEAD, CANCELLED, "deleted"})
@@ -56,12 +55,10 @@ class Node:
             self._directory.release()
             raise
         self.clock = Clock(not_before=self.reader.execute("SELECT now FROM machine").get)
-        self._batcher = Batcher(
-            LocalLog(self._machine, self.clock.now), settings.most_waiting, self._after_commit
-        )
-        self._waiters = Waiters(self._machine, self._batcher, self.clock)
+        self._log = LocalLog(self._machine, self.clock.now)
+        self._batcher = Batcher(self._log, settings.most_waiting, self._after_commit)
+        self._waiters = Waiters(self._machine, self._batcher, self.clock, settings.most_claims)
         self._timers = Timers(self._machine, self._batcher, self.clock, settings.retention, settings.retention_interval)
-        self._claims_under_way: dict[str, int] = {}
         self._end_watchers: dict[str, set[asyncio.Future[None]]] = {}
         self._news: asyncio.Future[None] | None = None
 
@@ -75,6 +72,7 @@ class Node:
         self.end_waiting()
         self._timers.stop()
         await self._batcher.idle()
+        self._log.close()
         self.reader.close()
         self._machine.close()
         self._directory.release()
@@ -93,7 +91,13 @@ class Node:
 
     def submit(self, op: AnyOperation) -> asyncio.Future[Any]:
         """Have an operation applied; raises Overloaded when too many wait."""
-        return self._batcher.submit(op)
+        future = asyncio.get_running_loop().create_future()
+        self.send(op, resolver(future))
+        return future
+
+    def send(self, op: AnyOperation, deliver: Callable[[Any], None]) -> None:
+        """The same, for a caller who wants to be called with the result or the exception."""
+        self._batcher.submit(op, deliver)
 
     async def clear(self, op: ClearQueue | DeleteQueue) -> int:
         """Delete a queue's jobs chunk by chunk, letting others have their turn between; how many went."""
@@ -112,37 +116,20 @@ class Node:
 
     # --- waiting for jobs
 
-    async def fetch(self, op: Claim, timeout: float, gone: asyncio.Future[Any]) -> list[ClaimedJob]:
-        """Lease jobs, waiting for them up to `timeout` seconds. A caller who has gone gets none."""
-        now = self.clock.now()
-        jobs: list[ClaimedJob] = []
-        if any(self._machine.claimable(queue, now) for queue in op.queues):
-            jobs = await self._claim(op)
-        elif op.worker_id:
-            self.submit(
-                SeeWorker(worker_id=op.worker_id, hostname=op.hostname, queues=op.queues, namespace=op.namespace)
-            ).add_done_callback(_look_at)
-        if not jobs and not self.is_closing and not gone.done():
-            jobs = await self._waiters.wait(op, timeout, gone)
-        if jobs and gone.done():
-            self._waiters.put_back(op, jobs)
-            return []
-        return jobs
+    def fetch(self, op: Claim, timeout: float, deliver: Deliver) -> Waiter | None:
+        """Lease jobs, waiting for them up to `timeout` seconds; `abandon` the waiter when its caller goes."""
+        if self.is_closing:
+            deliver([])
+            return None
+        return self._waiters.wait(op, timeout, deliver)
 
-    async def _claim(self, op: Claim) -> list[ClaimedJob]:
-        under_way = self._claims_under_way
-        if any(under_way.get(queue, 0) >= self.settings.most_claims for queue in op.queues):
-            raise Overloaded(2)
-        for queue in op.queues:
-            under_way[queue] = under_way.get(queue, 0) + 1
-        try:
-            claimed: Claimed = await self.submit(op)
-        finally:
-            for queue in op.queues:
-                under_way[queue] -= 1
-                if not under_way[queue]:
-                    del under_way[queue]
-        return claimed.jobs
+    def abandon(self, waiter: Waiter) -> None:
+        """The caller of a fetch is gone: it gets no job any more."""
+        self._waiters.abandon(waiter)
+
+    def put_back(self, op: Claim, jobs: list[ClaimedJob]) -> None:
+        """Undo claims that their caller did not live to hear of."""
+        self._waiters.put_back(op, jobs)
 
     # --- waiting for results and news
 
@@ -169,8 +156,7 @@ class Node:
 
     def _after_commit(self) -> None:
         machine = self._machine
-        for queue in machine.changed_queues:
-            self._waiters.wake(queue)
+        self._waiters.wake(machine.changed_queues)
         if self._end_watchers:
             for _, type, job_id, _, _, _ in machine.events:
                 if type in _ENDINGS:
@@ -185,9 +171,3 @@ class Node:
         if self._news is not None:
             self._news.set_result(None)
             self._news = None
-
-
-def _look_at(future: asyncio.Future[Any]) -> None:
-    """Take note of a failure that nobody waits for, so that it is not reported as forgotten."""
-    if not future.cancelled():
-        future.exception()

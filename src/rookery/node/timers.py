@@ -7,7 +7,7 @@ from typing import Final
 
 from rookery.engine import Machine
 from rookery.engine.ops import AnyOperation, Purge, Sweep, Tick, Ticked
-from rookery.node.batcher import Batcher, Overloaded, StorageDown
+from rookery.node.batcher import Batcher, Overloaded, StorageDown, resolver
 from rookery.node.clock import Clock
 
 LONGEST_SLEEP: Final = 1000
@@ -88,8 +88,13 @@ class Timers:
         while True:
             await asyncio.sleep(interval)
             with suppress(Overloaded, StorageDown):
-                while (await self._batcher.submit(propose())).more:
+                while (await self._done(propose())).more:
                     await asyncio.sleep(0)
+
+    def _done(self, op: AnyOperation) -> asyncio.Future[Ticked]:
+        future: asyncio.Future[Ticked] = asyncio.get_running_loop().create_future()
+        self._batcher.submit(op, resolver(future))
+        return future
 
     def _purge(self) -> AnyOperation:
         return Purge(before=self._clock.now() - self._retention)

@@ -1,56 +1,91 @@
 """Long polls: callers who wait for a job, woken first come, first served, and never more than there are jobs."""
 
 import asyncio
+import random
 from collections.abc import Callable
 from typing import Any
 
 from rookery.engine import Machine
-from rookery.engine.ops import Claim, Claimed, ClaimedJob, Refusal, Release, Return
-from rookery.node.batcher import Batcher
+from rookery.engine.ops import Claim, Claimed, ClaimedJob, Release, Return, SeeWorker
+from rookery.node.batcher import Batcher, Overloaded
 from rookery.node.clock import Clock
+
+Deliver = Callable[[list[ClaimedJob] | BaseException], None]
 
 
 class Waiter:
-    """One parked poll. It keeps its place in line until it has a job, its time is up, or its caller is gone."""
+    """One poll. It keeps its place in line until it has a job, its time is up, or its caller is gone."""
 
-    __slots__ = ("future", "is_trying", "op", "timer")
+    __slots__ = ("_deliver", "is_done", "is_new", "is_trying", "op", "timer")
 
-    def __init__(self, op: Claim, future: asyncio.Future[list[ClaimedJob]]) -> None:
+    def __init__(self, op: Claim, deliver: Deliver) -> None:
         self.op = op
-        self.future = future
+        self.is_new = True
         self.is_trying = False
+        self.is_done = False
         self.timer: asyncio.TimerHandle | None = None
+        self._deliver = deliver
+
+    def finish(self, result: list[ClaimedJob] | BaseException) -> None:
+        """Give the caller what there is."""
+        self.is_done = True
+        self._deliver(result)
 
 
 class Waiters:
-    """All parked polls, in a line for each queue."""
+    """All polls, in a line for each queue."""
 
-    def __init__(self, machine: Machine, batcher: Batcher, clock: Clock) -> None:
+    def __init__(self, machine: Machine, batcher: Batcher, clock: Clock, most_claims: int) -> None:
         self._machine = machine
         self._batcher = batcher
         self._clock = clock
+        self._most_claims = most_claims
         self._lines: dict[str, dict[Waiter, None]] = {}
         self._alarms: dict[str, asyncio.TimerHandle] = {}
+        self._arrivals: set[str] = set()
 
-    def __len__(self) -> int:
-        return len({waiter for line in self._lines.values() for waiter in line})
-
-    async def wait(self, op: Claim, timeout: float, gone: asyncio.Future[Any]) -> list[ClaimedJob]:
-        """Jobs, as soon as there are any; none when the time is up or the caller has gone."""
-        loop = asyncio.get_running_loop()
-        waiter = Waiter(op, loop.create_future())
+    def wait(self, op: Claim, timeout: float, deliver: Deliver) -> Waiter:
+        """Deliver jobs as soon as there are any, none when the time is up, or Overloaded at once."""
+        waiter = Waiter(op, deliver)
         for queue in op.queues:
             self._lines.setdefault(queue, {})[waiter] = None
-        waiter.timer = loop.call_later(timeout, self._give_up, waiter)
-        gone.add_done_callback(lambda _: waiter.future.done() or waiter.future.set_result([]))
-        for queue in op.queues:
-            self.wake(queue)
-        try:
-            return await waiter.future
-        finally:
-            self._leave(waiter)
+        waiter.timer = asyncio.get_running_loop().call_later(timeout, self._time_is_up, waiter)
+        if self._batcher.is_committing:
+            self._arrivals.update(op.queues)
+        else:
+            for queue in op.queues:
+                self._wake(queue)
+        if op.worker_id and not waiter.is_trying and not waiter.is_done:
+            seen = SeeWorker(worker_id=op.worker_id, hostname=op.hostname, queues=op.queues, namespace=op.namespace)
+            self._batcher.put(seen, _ignore)
+        return waiter
 
-    def wake(self, queue: str) -> None:
+    def abandon(self, waiter: Waiter) -> None:
+        """The caller is gone: nothing is claimed for it any more, and what is being claimed is put back."""
+        waiter.is_done = True
+        self._leave(waiter)
+
+    def put_back(self, op: Claim, jobs: list[ClaimedJob]) -> None:
+        """Undo claims whose caller has gone before hearing of them."""
+        if jobs:
+            items = [Return(job.job_id, job.lease, reason="the caller had gone") for job in jobs]
+            self._batcher.put(Release(items=items, namespace=op.namespace), _ignore)
+
+    def release_all(self) -> None:
+        """End every poll with nothing."""
+        for line in list(self._lines.values()):
+            for waiter in list(line):
+                self._time_is_up(waiter)
+
+    def wake(self, changed: list[str]) -> None:
+        """A commit has changed these queues: let their waiters try, and those who came in the meantime."""
+        for queue in changed:
+            self._wake(queue)
+        for queue in sorted(self._arrivals.difference(changed)):
+            self._wake(queue)
+        self._arrivals.clear()
+
+    def _wake(self, queue: str) -> None:
         """Let as many waiters of a queue try as there may be jobs for; if its rate holds it back, look again then."""
         line = self._lines.get(queue)
         if not line:
@@ -60,46 +95,38 @@ class Waiters:
         if jobs == 0:
             self._look_again(queue, self._machine.opens_at(queue, now), now)
             return
-        for waiter in line:
+        claims = 0
+        for waiter in list(line):
             if jobs <= 0:
                 break
+            claims += 1
+            if waiter.is_new and not waiter.is_trying and claims > self._most_claims:
+                self._leave(waiter)
+                waiter.finish(Overloaded(random.randint(2, 8)))
+                continue
             jobs -= waiter.op.count
+            waiter.is_new = False
             if not waiter.is_trying:
                 waiter.is_trying = True
-                self._batcher.put(waiter.op, self._take(waiter))
+                self._batcher.put(waiter.op, lambda result, waiter=waiter: self._tried(waiter, result))
 
-    def release_all(self) -> None:
-        """End every poll with nothing."""
-        for line in list(self._lines.values()):
-            for waiter in list(line):
-                self._give_up(waiter)
+    def _tried(self, waiter: Waiter, result: Claimed | BaseException) -> None:
+        waiter.is_trying = False
+        jobs = result.jobs if isinstance(result, Claimed) else []
+        if waiter.is_done:
+            self.put_back(waiter.op, jobs)
+        elif jobs or waiter.timer is None or isinstance(result, BaseException):
+            self._leave(waiter)
+            waiter.finish(result if isinstance(result, BaseException) else jobs)
 
-    def put_back(self, op: Claim, jobs: list[ClaimedJob]) -> None:
-        """Undo claims whose caller has gone before hearing of them."""
-        if jobs:
-            items = [Return(job.job_id, job.lease, reason="the caller had gone") for job in jobs]
-            self._batcher.put(Release(items=items, namespace=op.namespace), _ignore)
-
-    def _take(self, waiter: Waiter) -> Callable[[Any], None]:
-        def deliver(result: Claimed | Refusal | BaseException) -> None:
-            waiter.is_trying = False
-            jobs = result.jobs if isinstance(result, Claimed) else []
-            if waiter.future.done():
-                self.put_back(waiter.op, jobs)
-            elif isinstance(result, BaseException):
-                waiter.future.set_exception(result)
-            elif jobs or waiter.timer is None:
-                waiter.future.set_result(jobs)
-
-        return deliver
-
-    def _give_up(self, waiter: Waiter) -> None:
-        """The time is up: answer with nothing, unless a claim is under way that may still bring something."""
+    def _time_is_up(self, waiter: Waiter) -> None:
+        """Answer with nothing, unless a claim is under way that may still bring something."""
         if waiter.timer is not None:
             waiter.timer.cancel()
             waiter.timer = None
-        if not waiter.is_trying and not waiter.future.done():
-            waiter.future.set_result([])
+        if not waiter.is_trying and not waiter.is_done:
+            self._leave(waiter)
+            waiter.finish([])
 
     def _leave(self, waiter: Waiter) -> None:
         if waiter.timer is not None:
@@ -118,10 +145,13 @@ class Waiters:
 
         def look() -> None:
             del self._alarms[queue]
-            self.wake(queue)
+            if self._batcher.is_committing:
+                self._arrivals.add(queue)
+            else:
+                self._wake(queue)
 
         self._alarms[queue] = asyncio.get_running_loop().call_later(max(0, at - now) / 1000 + 0.001, look)
 
 
-def _ignore(_: object) -> None:
+def _ignore(_: Any) -> None:
     """Nobody waits for this result."""

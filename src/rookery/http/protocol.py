@@ -1,0 +1,261 @@
+"""uvicorn's HTTP protocol, with an end to requests that have none, and with the fast lane.
+
+The fast lane answers the hot paths right from the parser: no task, no coroutine, one write for head and body. What
+it does not know (a query string, a pipelined request, anything unusual) takes the ordinary way through ASGI.
+"""
+
+import asyncio
+from http import HTTPStatus
+from time import perf_counter
+from typing import Any, Final
+from urllib.parse import unquote
+
+import msgspec
+from uvicorn.protocols.http.httptools_impl import HIGH_WATER_LIMIT, HttpToolsProtocol
+
+from rookery.engine.ops import ClaimedJob
+from rookery.http.call import LARGE_BODY, Answer, Call, Route
+from rookery.http.errors import too_large
+from rookery.http.gate import API_ROUTES, COMMON_HEADERS, Gate, answer_to, server_timing
+from rookery.node.waiters import Waiter
+
+LARGEST_HEAD: Final = 64 << 10
+HEAD_TIMEOUT: Final = 30.0
+BODY_TIMEOUT: Final = 30.0
+
+_STATUS_LINES: Final = {status: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus}
+_COMMON: Final = b"".join(b"%s: %s\r\n" % header for header in COMMON_HEADERS)
+_EXACT: Final = {route.path.encode(): route for route in API_ROUTES if route.prepare and "{" not in route.path}
+_WITH_ID: Final = {
+    route.path.partition("{")[0].encode(): route for route in API_ROUTES if route.prepare and "{" in route.path
+}
+
+
+class BoundedProtocol(HttpToolsProtocol):
+    """One connection."""
+
+    _head_size = 0
+    _is_in_head = False
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """A connection that says nothing is closed like one that has nothing more to say."""
+        super().connection_made(transport)
+        self.timeout_keep_alive_task = self.loop.call_later(self.timeout_keep_alive, self.timeout_keep_alive_handler)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Whoever waits for the caller hears that it is gone."""
+        self._meet_deadline()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Take in what came; a request that is not whole yet has so much room and so much time."""
+        if self._is_in_head:
+            self._head_size += len(data)
+            if self._head_size > LARGEST_HEAD:
+                self._refuse(431, "HEAD_TOO_LARGE", f"the request's head is over {LARGEST_HEAD} bytes")
+                return
+        super().data_received(data)
+        if self._is_in_head and self._deadline is None:
+            self._deadline = self.loop.call_later(HEAD_TIMEOUT, self.timeout_keep_alive_handler)
+
+    def on_message_begin(self) -> None:
+        """A head begins."""
+        super().on_message_begin()
+        self._is_in_head, self._head_size = True, 0
+
+    def on_headers_complete(self) -> None:
+        """The head is whole: take the fast lane if this is for it."""
+        self._is_in_head = False
+        self._meet_deadline()
+        if not self._take_fast_lane():
+            super().on_headers_complete()
+
+    def _take_fast_lane(self) -> bool:
+        if self.parser.get_method() != b"POST" or (self.cycle is not None and not self.cycle.response_complete):
+            return False
+        if self.parser.get_http_version() != "1.1" or self.expect_100_continue or self.parser.should_upgrade():
+            return False
+        url: bytes = self.url
+        params: dict[str, str] = {}
+        route = _EXACT.get(url)
+        if route is None:
+            cut = url.rfind(b"/") + 1
+            route = _WITH_ID.get(url[:cut])
+            if route is None or cut == len(url) or b"?" in url or b"#" in url or not url.isascii():
+                return False
+            params = {"job_id": unquote(url[cut:].decode("ascii"))}
+        self.scope["method"] = "POST"
+        self.scope["path"] = url.decode("ascii")
+        self.scope["query_string"] = b""
+        self.cycle = FastCycle(self, route, params)  # type: ignore[assignment]
+        return True
+
+    def set_deadline(self, seconds: float) -> None:
+        """Close the connection if the request is not whole by then."""
+        if self._deadline is None:
+            self._deadline = self.loop.call_later(seconds, self.timeout_keep_alive_handler)
+
+    def _meet_deadline(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    meet_deadline = _meet_deadline
+
+    def send_400_response(self, msg: str) -> None:
+        """What is not HTTP gets an error in our shape."""
+        self._refuse(400, "PARSE_ERROR", msg)
+
+    def _refuse(self, status: int, code: str, message: str) -> None:
+        body = msgspec.json.encode({"error": message, "code": code})
+        answer = Answer(status, body, headers=((b"connection", b"close"),))
+        self.transport.write(render(answer, self.server_state.default_headers, perf_counter()))
+        self.transport.close()
+
+
+class FastCycle:
+    """One request in the fast lane. To uvicorn it looks like any other request that is under way."""
+
+    __slots__ = (
+        "_call",
+        "_limit",
+        "_op",
+        "_protocol",
+        "_started",
+        "_waiter",
+        "_work",
+        "body",
+        "disconnected",
+        "keep_alive",
+        "more_body",
+        "response_complete",
+        "route",
+    )
+
+    def __init__(self, protocol: BoundedProtocol, route: Route, params: dict[str, str]) -> None:
+        self._started = perf_counter()
+        self._protocol = protocol
+        self.route = route
+        self.body: Any = bytearray()
+        self.more_body = True
+        self.disconnected = False
+        self.response_complete = False
+        self.keep_alive: bool = protocol.parser.should_keep_alive()
+        self._waiter: Waiter | None = None
+        self._call: Call | None = None
+        gate: Any = protocol.app
+        try:
+            self._call = gate.admit(route, params, protocol.scope, None)
+            self._limit = LARGE_BODY if route.charges_itself else self._call.small_body
+            self._check_size(int(self._call.headers.get(b"content-length", 0)))
+        except Exception as error:
+            self.keep_alive = self.keep_alive and self._has_no_body()
+            self._fail(error)
+
+    @property
+    def message_event(self) -> "FastCycle":
+        """What uvicorn sets when there is news of the request: we are told directly."""
+        return self
+
+    def set(self) -> None:
+        """More of the body has come, or all of it, or the caller has gone."""
+        if self.disconnected:
+            if self._waiter is not None:
+                self._gate.node.abandon(self._waiter)
+        elif not self.response_complete:
+            if not self.more_body:
+                self._protocol.meet_deadline()
+                self._begin()
+            else:
+                self._receive_more()
+
+    @property
+    def _gate(self) -> Gate:
+        gate: Any = self._protocol.app
+        return gate  # type: ignore[no-any-return]
+
+    def _receive_more(self) -> None:
+        try:
+            self._check_size(len(self.body))
+        except Exception as error:
+            self.keep_alive = False
+            self._fail(error)
+            return
+        if len(self.body) > HIGH_WATER_LIMIT:
+            self._protocol.flow.resume_reading()
+        self._protocol.set_deadline(BODY_TIMEOUT)
+
+    def _check_size(self, size: int) -> None:
+        if size > self._limit:
+            raise too_large(f"the body is over the limit of {self._limit} bytes")
+
+    def _has_no_body(self) -> bool:
+        headers = dict(self._protocol.scope["headers"])
+        return headers.get(b"content-length", b"0") == b"0" and b"transfer-encoding" not in headers
+
+    def _begin(self) -> None:
+        call, prepare = self._call, self.route.prepare
+        assert call is not None
+        assert prepare is not None
+        node = self._gate.node
+        try:
+            self._check_size(len(self.body))
+            self._work = prepare(call, bytes(self.body))
+            if self._work.wait is None:
+                node.send(self._work.op, self._deliver)
+            else:
+                self._waiter = node.fetch(self._work.op, self._work.wait, self._deliver_jobs)
+        except Exception as error:
+            self._fail(error)
+
+    def _deliver(self, result: Any) -> None:
+        if isinstance(result, BaseException):
+            self._fail(result)
+            return
+        try:
+            answer = self._work.finish(result)
+        except Exception as error:
+            self._fail(error)
+        else:
+            self._finish(answer)
+
+    def _deliver_jobs(self, jobs: list[ClaimedJob] | BaseException) -> None:
+        self._waiter = None
+        if self._is_gone() and not isinstance(jobs, BaseException):
+            self._gate.node.put_back(self._work.op, jobs)
+        else:
+            self._deliver(jobs)
+
+    def _is_gone(self) -> bool:
+        return self.disconnected or self._protocol.transport.is_closing()
+
+    def _fail(self, error: BaseException) -> None:
+        self._finish(answer_to(error, self._protocol.scope))
+
+    def _finish(self, answer: Answer) -> None:
+        """Write head and body at once, and be ready for the next request."""
+        self.response_complete = True
+        if self._is_gone():
+            return
+        protocol = self._protocol
+        if answer.status == 413:
+            self.keep_alive = False
+        elif not self.keep_alive:
+            answer = msgspec.structs.replace(answer, headers=(*answer.headers, (b"connection", b"close")))
+        protocol.transport.write(render(answer, protocol.server_state.default_headers, self._started))
+        if not self.keep_alive:
+            protocol.transport.close()
+        protocol.on_response_complete()
+
+
+def render(answer: Answer, default_headers: list[tuple[bytes, bytes]], started: float) -> bytes:
+    """An answer as it goes over the wire."""
+    parts = [_STATUS_LINES[HTTPStatus(answer.status)]]
+    parts += [b"%s: %s\r\n" % header for header in default_headers]
+    parts += [_COMMON, b"server-timing: ", server_timing(started), b"\r\n"]
+    parts += [b"%s: %s\r\n" % header for header in answer.headers]
+    if answer.status != 204:
+        parts.append(b"content-type: %s\r\ncontent-length: %d\r\n" % (answer.content_type, len(answer.body)))
+    parts += [b"\r\n", answer.body]
+    return b"".join(parts)
