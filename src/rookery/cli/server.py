@@ -37,7 +37,12 @@ def _engine_flags(function: Any) -> Any:
 
 @click.command("server")
 @click.option(
-    "--bind", "address", type=ADDRESS, default="127.0.0.1:8080", show_default=True, help="HTTP address; :0 picks a port."
+    "--bind",
+    "address",
+    type=ADDRESS,
+    default="127.0.0.1:8080",
+    show_default=True,
+    help="HTTP address; :0 picks a port.",
 )
 @click.option(
     "--data-dir",

@@ -20,9 +20,7 @@ def recall(ledger: Ledger, namespace: str, mark: IdempotencyKey) -> Enqueued | R
         return None
     digest, answer = row
     if digest != mark.digest:
-        return Refusal(
-            Refusal.IDEMPOTENCY_MISMATCH, f"Idempotency-Key {mark.key!r} was used with another request body"
-        )
+        return Refusal(Refusal.IDEMPOTENCY_MISMATCH, f"Idempotency-Key {mark.key!r} was used with another request body")
     return msgspec.json.decode(answer, type=Enqueued)
 
 

@@ -133,9 +133,7 @@ def approve(ledger: Ledger, op: Approve) -> Done | Refusal:
     job = _job_for(ledger, op)
     if isinstance(job, Refusal):
         return job
-    queue = change_state(
-        ledger, job, PENDING, hold_reason=None, held_at=None, order_key=place_in_line(ledger, job)
-    )
+    queue = change_state(ledger, job, PENDING, hold_reason=None, held_at=None, order_key=place_in_line(ledger, job))
     ledger.emit("approved", job.id, queue.name)
     return Done("pending")
 

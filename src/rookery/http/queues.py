@@ -105,9 +105,7 @@ async def set_throttle(call: Call) -> Answer:
         field, window = "window_ms" if request.window_ms is not None else "period", request.window_ms or 0
     if not 0 < window <= LONGEST:
         raise invalid(f"{field} must be more than 0 and at most a hundred years")
-    await call.node.submit(
-        Throttle(queue=_queue(call), rate=request.rate, window=window, namespace=call.namespace)
-    )
+    await call.node.submit(Throttle(queue=_queue(call), rate=request.rate, window=window, namespace=call.namespace))
     return json_answer(Status("ok"))
 
 
@@ -120,9 +118,7 @@ async def remove_throttle(call: Call) -> Answer:
 _PATH: Final = "/api/v1/queues/{queue}"
 
 
-def _action(
-    name: str, handler: Handler, summary: str, request: type | None = None, answer: type = Status
-) -> Route:
+def _action(name: str, handler: Handler, summary: str, request: type | None = None, answer: type = Status) -> Route:
     return Route(
         method="POST",
         path=f"{_PATH}/{name}",

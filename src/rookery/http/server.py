@@ -76,4 +76,3 @@ def bind(host: str, port: int) -> socket.socket:
         raise
     listener.setblocking(False)
     return listener
-

@@ -1,6 +1,5 @@
 """Working: fetch, ack, fail, release, heartbeat."""
 
-
 from typing import Final
 
 import msgspec

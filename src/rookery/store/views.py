@@ -142,12 +142,7 @@ class EventFilter(msgspec.Struct, frozen=True):
     types: tuple[str, ...] = ()
 
 
-_JOB_COLUMNS: Final = (
-    "seq id state payload rank attempt max_retries backoff base_delay max_delay max_lost_leases unique_key "
-    "unique_period batch_id worker_id hostname tags progress checkpoint result created_at scheduled_at started_at "
-    "completed_at failed_at lease_until expire_at expire_after parent_id chain_id chain_step chain_config "
-    "depends_on agent hold_reason"
-).split()
+_JOB_COLUMNS: Final = ["seq", "id", "state", "payload", "rank", "attempt", "max_retries", "backoff", "base_delay", "max_delay", "max_lost_leases", "unique_key", "unique_period", "batch_id", "worker_id", "hostname", "tags", "progress", "checkpoint", "result", "created_at", "scheduled_at", "started_at", "completed_at", "failed_at", "lease_until", "expire_at", "expire_after", "parent_id", "chain_id", "chain_step", "chain_config", "depends_on", "agent", "hold_reason"]
 _SELECT_JOB: Final = (
     f"SELECT queue.name, {', '.join('job.' + column for column in _JOB_COLUMNS)} "
     "FROM job JOIN queue ON queue.id = job.queue WHERE job.id = ?"
@@ -220,10 +215,7 @@ def _chain_config(config: str | None, depends_on: str | None) -> Raw | None:
     return Raw(msgspec.json.encode({**shown, "depends_on": Raw(depends_on)}))
 
 
-_QUEUE_COLUMNS: Final = (
-    "id name paused_at max_concurrency rate window created_at pending active held completed dead scheduled "
-    "retrying cancelled blocked enqueued failed"
-).split()
+_QUEUE_COLUMNS: Final = ["id", "name", "paused_at", "max_concurrency", "rate", "window", "created_at", "pending", "active", "held", "completed", "dead", "scheduled", "retrying", "cancelled", "blocked", "enqueued", "failed"]
 _SELECT_QUEUES: Final = f"SELECT {', '.join(_QUEUE_COLUMNS)} FROM queue"
 
 
