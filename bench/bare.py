@@ -68,5 +68,6 @@ class BareStore:
     @staticmethod
     def _job(seq: int, payload: str, now: int) -> tuple[Any, ...]:
         job_id = f"job_{seq:026d}"
-        head = (seq, job_id, 1, "pending", 2, now, 0, 0, 0, 0, 0, 3, 5, "requeue", "exponential", 5000, 600_000, now)
+        policy = (3, 5, "requeue", "exponential", 5000, 600_000)
+        head = (seq, job_id, 1, "pending", 2, now, 0, 0, 0, 0, 0, *policy, now)
         return (*head, *(None,) * 17, 0, *(None,) * 3, 0, 0, None, payload, *(None,) * 7)

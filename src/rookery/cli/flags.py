@@ -1,13 +1,16 @@
 """Kinds of flag values: durations and addresses."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import click
 
 from rookery.model.durations import BadDuration, parse_duration
 
+Command = TypeVar("Command", bound=Callable[..., Any])
 
-class DurationType(click.ParamType):
+
+class DurationType(click.ParamType[int]):
     """`5s`, `1h30m`: milliseconds."""
 
     name = "duration"
@@ -22,7 +25,7 @@ class DurationType(click.ParamType):
             self.fail(str(error), param, ctx)
 
 
-class AddressType(click.ParamType):
+class AddressType(click.ParamType[tuple[str, int]]):
     """`host:port`; no host means all interfaces."""
 
     name = "addr"
@@ -37,7 +40,7 @@ class AddressType(click.ParamType):
         return host.strip("[]") or "0.0.0.0", int(port)
 
 
-def switch(name: str, default: bool, help: str) -> Any:
+def switch(name: str, default: bool, help: str) -> Callable[[Command], Command]:
     """A flag that is switched on by `--name` and set by `--name=true` or `--name=false`."""
     return click.option(
         name, type=click.BOOL, is_flag=False, flag_value=True, default=default, show_default=True, help=help

@@ -10,7 +10,7 @@ import click
 import uvloop
 
 from rookery import __version__
-from rookery.cli.flags import ADDRESS, DURATION, switch
+from rookery.cli.flags import ADDRESS, DURATION, Command, switch
 from rookery.http.server import bind, serve
 from rookery.http.settings import HttpSettings
 from rookery.node.data_dir import DataDirectoryInUse
@@ -28,7 +28,7 @@ _ENGINE_FLAGS: Final = (
 )
 
 
-def _engine_flags(function: Any) -> Any:
+def _engine_flags(function: Command) -> Command:
     """Flags of the server this one is compatible with, that mean nothing here."""
     for flag in _ENGINE_FLAGS:
         function = click.option(flag, hidden=True)(function)
@@ -86,6 +86,7 @@ def _engine_flags(function: Any) -> Any:
 @click.pass_obj
 def command(
     obj: dict[str, Any],
+    /,
     address: tuple[str, int],
     data_dir: Path,
     admin_password: str | None,

@@ -49,7 +49,7 @@ def claim(ledger: Ledger, ops: list[Claim]) -> list[Claimed]:
 
 def _first_in_line(ledger: Ledger, names: tuple[str, ...], count: int) -> list[Row]:
     """The first `count` jobs that may run, over all these queues."""
-    lines = []
+    lines: list[list[Row]] = []
     for name in dict.fromkeys(names):
         queue = ledger.find_queue(name)
         if queue is not None and queue.ready > 0:

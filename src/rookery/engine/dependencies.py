@@ -38,7 +38,7 @@ def unblock(ledger: Ledger, seq: int, limit: int) -> int:
         "RETURNING dependent",
         (seq, limit),
     ).fetchall()
-    for row in ledger.rows(
+    for row in ledger.executemany(
         "UPDATE job SET waiting_on = waiting_on - 1 WHERE seq = ? RETURNING queue, state, waiting_on", sorted(waiting)
     ):
         queue_id, state, waiting_on = row

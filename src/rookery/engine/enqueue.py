@@ -140,4 +140,4 @@ def _row(
 
 
 _NEVER_RUN = tuple(repeat(None, 11))
-"""started_at, completed_at, failed_at, ended_at, held_at, lease, lease_length, lease_until, outcome, worker_id, hostname."""
+"""The columns from started_at to hostname."""

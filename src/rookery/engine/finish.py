@@ -75,8 +75,9 @@ def _decide(ledger: Ledger, item: Completion, namespace: str) -> Refusal | None:
     if refusal is not None:
         return refusal
     if job.agent is not None:
-        return _ack_agent(ledger, job, item)
-    _complete(ledger, job, item)
+        _ack_agent(ledger, job, item)
+    else:
+        _complete(ledger, job, item)
     return None
 
 

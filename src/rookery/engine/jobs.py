@@ -50,12 +50,17 @@ class Job(msgspec.Struct):
 COLUMNS: Final = ", ".join(Job.__struct_fields__)
 
 
+def select_jobs(ledger: Ledger, sql: str, parameters: tuple[Any, ...]) -> list[Job]:
+    """The jobs that a query finds; it ends in the clauses behind `FROM job`."""
+    return [Job(*row) for row in ledger.execute(f"SELECT {COLUMNS} FROM job {sql}", parameters)]
+
+
 def find_job(ledger: Ledger, job_id: str, namespace: str) -> Job | Refusal:
     """The job of that id, if there is one that the caller may see."""
-    row = ledger.execute(f"SELECT {COLUMNS} FROM job WHERE id = ?", (job_id,)).fetchone()
-    if row is None or not ledger.sees(namespace, row[2]):
+    found = select_jobs(ledger, "WHERE id = ?", (job_id,))
+    if not found or not ledger.sees(namespace, found[0].queue):
         return Refusal.not_found(job_id)
-    return Job(*row)
+    return found[0]
 
 
 def change_state(ledger: Ledger, job: Job, state: str, **columns: Any) -> Queue:

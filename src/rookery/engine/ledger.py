@@ -4,7 +4,7 @@ The ledger keeps copies of a few rows between batches. They are only copies: whe
 written to the file, or a batch was undone, they are thrown away and read again.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import apsw
@@ -79,9 +79,12 @@ class Ledger:
 
     def __init__(self, db: apsw.Connection) -> None:
         self.db = db
-        self.execute = db.execute
-        self.executemany = db.executemany
+        self.execute: Callable[..., Any] = db.execute
+        self.executemany: Callable[..., Any] = db.executemany
         self.now = 0
+        self.job_seq = 0
+        self.event_seq = 0
+        self.ids = IdSequence(0)
         self.next_due = NEVER
         self.has_changes = False
         self.events: list[Event] = []
@@ -91,6 +94,8 @@ class Ledger:
         self._queues: dict[str, Queue] = {}
         self._queues_by_id: dict[int, Queue] = {}
         self._data_version = -1
+        self._stored_now = 0
+        self._changes_before = 0
 
     # --- a batch, from its beginning to its end
 
@@ -214,7 +219,3 @@ class Ledger:
         """Put an event on the timeline."""
         self.event_seq += 1
         self.events.append((self.event_seq, type, job_id, queue, self.now, data))
-
-    def rows(self, sql: str, parameters: Iterable[Sequence[Any]]) -> Iterable[tuple[Any, ...]]:
-        """All rows of one statement run once for each of the parameters."""
-        return self.executemany(sql, parameters)

@@ -77,7 +77,7 @@ class IdempotencyKey(msgspec.Struct, frozen=True):
     digest: str
 
 
-class Enqueue(Operation):
+class Enqueue(Operation, frozen=True):
     """Add jobs: all of them or none."""
 
     jobs: list[NewJob]
@@ -102,7 +102,7 @@ class Enqueued(msgspec.Struct, frozen=True, omit_defaults=True):
 # --- working
 
 
-class Claim(Operation):
+class Claim(Operation, frozen=True):
     """Lease up to `count` jobs of these queues to a worker."""
 
     queues: tuple[str, ...]
@@ -154,7 +154,7 @@ class Completion(msgspec.Struct, frozen=True, omit_defaults=True):
     exit_reason: str | None = None
 
 
-class Ack(Operation):
+class Ack(Operation, frozen=True):
     """Jobs are done. Each item stands alone."""
 
     items: list[Completion]
@@ -175,7 +175,7 @@ class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
     backtrace: str | None = None
 
 
-class Fail(Operation):
+class Fail(Operation, frozen=True):
     """Attempts have failed. Each item stands alone."""
 
     items: list[Failure]
@@ -206,7 +206,7 @@ class Return(msgspec.Struct, frozen=True, omit_defaults=True):
     reason: str | None = None
 
 
-class Release(Operation):
+class Release(Operation, frozen=True):
     """Claims are undone. Each item stands alone."""
 
     items: list[Return]
@@ -227,7 +227,7 @@ class Beat(msgspec.Struct, frozen=True, omit_defaults=True):
     checkpoint: str | None = None
 
 
-class Heartbeat(Operation):
+class Heartbeat(Operation, frozen=True):
     """Renew leases. Each item stands alone."""
 
     items: list[Beat]
@@ -239,7 +239,7 @@ class Beaten(msgspec.Struct, frozen=True):
     outcomes: list[str]
 
 
-class SeeWorker(Operation):
+class SeeWorker(Operation, frozen=True):
     """A worker asks for work of these queues."""
 
     worker_id: str
@@ -250,21 +250,21 @@ class SeeWorker(Operation):
 # --- managing
 
 
-class JobOperation(Operation):
+class JobOperation(Operation, frozen=True):
     """Something done to one job, whoever holds it."""
 
     job_id: str
 
 
-class Retry(JobOperation):
+class Retry(JobOperation, frozen=True):
     """Run it again from the start."""
 
 
-class Cancel(JobOperation):
+class Cancel(JobOperation, frozen=True):
     """Take it out, waiting or running."""
 
 
-class Move(JobOperation):
+class Move(JobOperation, frozen=True):
     """Put it into another queue."""
 
     queue: str
@@ -272,58 +272,58 @@ class Move(JobOperation):
     rank: int | None = None
 
 
-class Delete(JobOperation):
+class Delete(JobOperation, frozen=True):
     """Forget it."""
 
 
-class Hold(JobOperation):
+class Hold(JobOperation, frozen=True):
     """Make it wait for a person."""
 
     reason: str | None = None
 
 
-class Approve(JobOperation):
+class Approve(JobOperation, frozen=True):
     """Let a held job go on."""
 
 
-class Reject(JobOperation):
+class Reject(JobOperation, frozen=True):
     """Bury a held job."""
 
 
-class QueueOperation(Operation):
+class QueueOperation(Operation, frozen=True):
     """Something done to a queue; it comes into being if it is new."""
 
     queue: str
 
 
-class PauseQueue(QueueOperation):
+class PauseQueue(QueueOperation, frozen=True):
     """No new claims."""
 
 
-class ResumeQueue(QueueOperation):
+class ResumeQueue(QueueOperation, frozen=True):
     """Claims again."""
 
 
-class LimitConcurrency(QueueOperation):
+class LimitConcurrency(QueueOperation, frozen=True):
     """At most this many active jobs; None lifts the limit."""
 
     max_active: int | None = None
 
 
-class Throttle(QueueOperation):
+class Throttle(QueueOperation, frozen=True):
     """At most `rate` claims in any `window` milliseconds; None lifts the limit."""
 
     rate: int | None = None
     window: int | None = None
 
 
-class ClearQueue(QueueOperation):
+class ClearQueue(QueueOperation, frozen=True):
     """Delete one chunk of its pending and scheduled jobs that came no later than `up_to`."""
 
     up_to: int | None = None
 
 
-class DeleteQueue(QueueOperation):
+class DeleteQueue(QueueOperation, frozen=True):
     """Delete one chunk of all its jobs that came no later than `up_to`; with the last, the queue itself."""
 
     up_to: int | None = None
@@ -340,15 +340,15 @@ class Cleared(msgspec.Struct, frozen=True):
 # --- time passing
 
 
-class Tick(Operation):
+class Tick(Operation, frozen=True):
     """Time has passed: expire, reclaim and promote what is due, one chunk of each."""
 
 
-class Sweep(Operation):
+class Sweep(Operation, frozen=True):
     """Forget what nobody needs any more: locks, keys, rate windows, silent workers; one chunk of each."""
 
 
-class Purge(Operation):
+class Purge(Operation, frozen=True):
     """Delete one chunk of what ended before `before`."""
 
     before: int

@@ -1,6 +1,6 @@
 """What a person does to a whole queue: pause, resume, limit, clear, delete."""
 
-from rookery.engine.jobs import COLUMNS, Job
+from rookery.engine.jobs import select_jobs
 from rookery.engine.ledger import Ledger, Queue
 from rookery.engine.manage import delete_job
 from rookery.engine.ops import (
@@ -82,13 +82,14 @@ def _delete_chunk(ledger: Ledger, queue: Queue | None, states: tuple[str, ...], 
         return Cleared(0, True, limit)
     deleted = 0
     for state in states:
-        rows = ledger.execute(
-            f"SELECT {COLUMNS} FROM job WHERE queue = ? AND state = ? AND seq <= ? ORDER BY seq LIMIT ?",
+        jobs = select_jobs(
+            ledger,
+            "WHERE queue = ? AND state = ? AND seq <= ? ORDER BY seq LIMIT ?",
             (queue.id, state, limit, CHUNK - deleted),
-        ).fetchall()
-        for row in rows:
-            delete_job(ledger, Job(*row))
-        deleted += len(rows)
+        )
+        for job in jobs:
+            delete_job(ledger, job)
+        deleted += len(jobs)
         if deleted == CHUNK:
             return Cleared(deleted, False, limit)
     return Cleared(deleted, True, limit)

@@ -3,7 +3,7 @@
 from typing import Final
 
 from rookery.engine import endings
-from rookery.engine.jobs import COLUMNS, Job
+from rookery.engine.jobs import select_jobs
 from rookery.engine.ledger import Ledger
 from rookery.engine.ops import CHUNK, Purge, Ticked
 
@@ -27,18 +27,12 @@ def purge(ledger: Ledger, op: Purge) -> Ticked:
 
 
 def _purge_jobs(ledger: Ledger, before: int) -> int:
-    rows = ledger.execute(
-        f"""
-        SELECT {COLUMNS} FROM job
-         WHERE ended_at IS NOT NULL AND ended_at < ?
-         ORDER BY ended_at, seq
-         LIMIT ?
-        """,
-        (before, CHUNK),
-    ).fetchall()
-    for row in rows:
-        endings.forget(ledger, Job(*row))
-    return len(rows)
+    jobs = select_jobs(
+        ledger, "WHERE ended_at IS NOT NULL AND ended_at < ? ORDER BY ended_at, seq LIMIT ?", (before, CHUNK)
+    )
+    for job in jobs:
+        endings.forget(ledger, job)
+    return len(jobs)
 
 
 def _purge_events(ledger: Ledger, before: int) -> int:

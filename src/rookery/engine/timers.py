@@ -2,7 +2,7 @@
 
 from rookery.engine import dependencies, endings, limits, workers
 from rookery.engine.fail import attempt_failed
-from rookery.engine.jobs import COLUMNS, Job, change_state, place_in_line
+from rookery.engine.jobs import Job, change_state, place_in_line, select_jobs
 from rookery.engine.ledger import Ledger
 from rookery.engine.ops import CHUNK, Sweep, Tick, Ticked
 from rookery.model.job import PENDING, RETRYING
@@ -21,92 +21,77 @@ def tick(ledger: Ledger, op: Tick) -> Ticked:
 
 
 def _expire(ledger: Ledger) -> int:
-    rows = ledger.execute(
-        f"""
-        SELECT {COLUMNS} FROM job
+    jobs = select_jobs(
+        ledger,
+        """
          WHERE expire_at IS NOT NULL AND state IN ('pending', 'scheduled', 'retrying', 'held') AND expire_at <= ?
          ORDER BY expire_at, seq
          LIMIT ?
         """,
         (ledger.now, CHUNK),
-    ).fetchall()
-    for row in rows:
-        endings.expire(ledger, Job(*row))
-    return len(rows)
+    )
+    for job in jobs:
+        endings.expire(ledger, job)
+    return len(jobs)
 
 
 def _reclaim(ledger: Ledger) -> int:
-    rows = ledger.execute(
-        f"SELECT {COLUMNS} FROM job WHERE lease_until IS NOT NULL AND lease_until < ? ORDER BY lease_until, seq LIMIT ?",
+    jobs = select_jobs(
+        ledger,
+        "WHERE lease_until IS NOT NULL AND lease_until < ? ORDER BY lease_until, seq LIMIT ?",
         (ledger.now, CHUNK),
-    ).fetchall()
-    for row in rows:
-        lease_ran_out(ledger, Job(*row))
-    return len(rows)
+    )
+    for job in jobs:
+        lease_ran_out(ledger, job)
+    return len(jobs)
 
 
 def lease_ran_out(ledger: Ledger, job: Job) -> None:
-    """The worker went silent: the job goes back to the pool, unless that has happened too often."""
+    """The worker went silent: the job goes back to the pool, or is buried if that is over or too often the case."""
     lost = job.lost_leases + 1
-    queue = ledger.queue_of(job.queue)
     is_poison = 0 < job.max_lost_leases <= lost
-    if not is_poison and job.on_lost_lease != "back_off":
-        retry_now = job.on_lost_lease == "retry_now"
-        if not endings.is_expired(ledger, job):
-            change_state(
-                ledger,
-                job,
-                RETRYING if retry_now else PENDING,
-                scheduled_at=ledger.now if retry_now else None,
-                attempt=job.attempt - retry_now,
-                order_key=place_in_line(ledger, job),
-                **_lease_lost(lost),
-            )
-            ledger.emit("reclaimed", job.id, queue.name)
-            if retry_now:
-                ledger.due(ledger.now)
-            return
-    ledger.emit("reclaimed", job.id, queue.name)
+    ledger.emit("reclaimed", job.id, ledger.queue_of(job.queue).name)
+    _end_claim(ledger, job, lost)
     if endings.is_expired(ledger, job):
-        _take_back(ledger, job, lost)
         endings.expire(ledger, job)
+    elif job.on_lost_lease == "back_off":
+        attempt_failed(ledger, job, "LEASE_EXPIRED")
     elif job.on_lost_lease == "requeue":
-        error = POISONED.format(lost)
-        _take_back(ledger, job, lost)
-        endings.record_error(ledger, job, error)
-        endings.bury(ledger, job, error)
+        if is_poison:
+            endings.record_error(ledger, job, POISONED.format(lost))
+            endings.bury(ledger, job, POISONED.format(lost))
+        else:
+            change_state(ledger, job, PENDING, order_key=place_in_line(ledger, job))
+    elif is_poison:
+        attempt_failed(ledger, job, POISONED.format(lost))
     else:
-        attempt_failed(ledger, job, POISONED.format(lost) if job.on_lost_lease == "retry_now" else "LEASE_EXPIRED")
-        _take_back(ledger, job, 0)
+        ledger.due(ledger.now)
+        change_state(ledger, job, RETRYING, scheduled_at=ledger.now, attempt=job.attempt - 1)
 
 
-def _take_back(ledger: Ledger, job: Job, lost: int) -> None:
-    """End the claim, so that its token is worth nothing any more."""
-    columns = _lease_lost(lost)
-    assignments = ", ".join(f"{column} = ?" for column in columns)
-    ledger.execute(f"UPDATE job SET {assignments} WHERE seq = ?", (*columns.values(), job.seq))
-
-
-def _lease_lost(lost: int) -> dict[str, int | None]:
-    return {"lost_leases": lost, "lease": None, "lease_until": None, "worker_id": None, "hostname": None}
+def _end_claim(ledger: Ledger, job: Job, lost: int) -> None:
+    """Take the job from its worker, so that its token is worth nothing any more."""
+    ledger.execute(
+        """
+        UPDATE job
+           SET lost_leases = ?, lease = NULL, lease_until = NULL, worker_id = NULL, hostname = NULL
+         WHERE seq = ?
+        """,
+        (lost, job.seq),
+    )
 
 
 def _promote(ledger: Ledger) -> int:
-    rows = ledger.execute(
-        f"""
-        SELECT {COLUMNS} FROM job
-         WHERE scheduled_at IS NOT NULL AND scheduled_at <= ?
-         ORDER BY scheduled_at, seq
-         LIMIT ?
-        """,
+    jobs = select_jobs(
+        ledger,
+        "WHERE scheduled_at IS NOT NULL AND scheduled_at <= ? ORDER BY scheduled_at, seq LIMIT ?",
         (ledger.now, CHUNK),
-    ).fetchall()
-    for row in rows:
-        job = Job(*row)
+    )
+    for job in jobs:
         order_key = job.scheduled_at if job.order_by_due else job.order_key
         queue = change_state(ledger, job, PENDING, scheduled_at=None, order_key=order_key)
         ledger.emit("promoted", job.id, queue.name)
-    return len(rows)
+    return len(jobs)
 
 
 def sweep(ledger: Ledger, op: Sweep) -> Ticked:

@@ -1,6 +1,6 @@
 """Unique keys: while a job holds (queue, key), an equal enqueue finds it instead of adding another."""
 
-from rookery.engine.jobs import COLUMNS, Job, change_state, place_in_line
+from rookery.engine.jobs import Job, change_state, place_in_line, select_jobs
 from rookery.engine.ledger import Ledger, Queue
 from rookery.engine.ops import NewJob
 from rookery.model.durations import parse_duration
@@ -12,17 +12,12 @@ REPLACEABLE = frozenset({PENDING, SCHEDULED, RETRYING})
 def holder_of(ledger: Ledger, queue: Queue, key: str) -> Job | None:
     """The job that holds the key now."""
     ledger.insert_jobs()
-    columns = ", ".join(f"job.{column}" for column in COLUMNS.split(", "))
-    row = ledger.execute(
-        f"""
-        SELECT {columns}
-          FROM unique_lock
-          JOIN job ON job.seq = unique_lock.job
-         WHERE unique_lock.queue = ? AND unique_lock.key = ? AND unique_lock.expires_at > ?
-        """,
+    found = select_jobs(
+        ledger,
+        "WHERE seq = (SELECT job FROM unique_lock WHERE queue = ? AND key = ? AND expires_at > ?)",
         (queue.id, key, ledger.now),
-    ).fetchone()
-    return None if row is None else Job(*row)
+    )
+    return found[0] if found else None
 
 
 def take_key(ledger: Ledger, queue: Queue, key: str, seq: int, period: int) -> None:

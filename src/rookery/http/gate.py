@@ -7,6 +7,8 @@ lane, which asks the same questions here and ends in the same handlers.
 import asyncio
 import hmac
 import logging
+from collections.abc import Callable
+from functools import partial
 from time import perf_counter
 from typing import Any, Final
 from urllib.parse import unquote
@@ -80,16 +82,12 @@ class Gate:
         """Let a caller in, or say why not."""
         headers = dict(scope["headers"])
         namespace, limiter = DEFAULT_NAMESPACE, None
+        charge: Callable[[int], None] = _free_of_charge
         if not route.is_public:
             namespace, limiter = self._namespace(headers), self._limiter
-        if limiter is None:
-            charge = _free_of_charge
-        else:
-            client, is_read = client_of(headers, scope["client"]), scope["method"] in _READ_METHODS
-
-            def charge(cost: int) -> None:
-                limiter.charge(client, is_read, cost)
-
+        if limiter is not None:
+            client = client_of(headers, scope["client"])
+            charge = partial(limiter.charge, client, scope["method"] in _READ_METHODS)
             if not route.charges_itself:
                 charge(1)
         return Call(self.node, self._settings, scope, receive, headers, params, namespace, charge)

@@ -7,14 +7,15 @@ it does not know (a query string, a pipelined request, anything unusual) takes t
 import asyncio
 from http import HTTPStatus
 from time import perf_counter
-from typing import Any, Final
+from typing import Any, Final, cast
 from urllib.parse import unquote
 
 import msgspec
-from uvicorn.protocols.http.httptools_impl import HIGH_WATER_LIMIT, HttpToolsProtocol
+from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from rookery.engine.ops import ClaimedJob
-from rookery.http.call import LARGE_BODY, Answer, Call, Route
+from rookery.http.call import LARGE_BODY, Answer, Call, Route, Scope
 from rookery.http.errors import too_large
 from rookery.http.gate import API_ROUTES, COMMON_HEADERS, Gate, answer_to, server_timing
 from rookery.node.waiters import Waiter
@@ -231,7 +232,7 @@ class FastCycle:
         return self.disconnected or self._protocol.transport.is_closing()
 
     def _fail(self, error: BaseException) -> None:
-        self._finish(answer_to(error, self._protocol.scope))
+        self._finish(answer_to(error, cast(Scope, self._protocol.scope)))
 
     def _finish(self, answer: Answer) -> None:
         """Write head and body at once, and be ready for the next request."""

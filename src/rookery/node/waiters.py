@@ -3,6 +3,7 @@
 import asyncio
 import random
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from rookery.engine import Machine
@@ -108,7 +109,7 @@ class Waiters:
             waiter.is_new = False
             if not waiter.is_trying:
                 waiter.is_trying = True
-                self._batcher.put(waiter.op, lambda result, waiter=waiter: self._tried(waiter, result))
+                self._batcher.put(waiter.op, partial(self._tried, waiter))
 
     def _tried(self, waiter: Waiter, result: Claimed | BaseException) -> None:
         waiter.is_trying = False

@@ -142,7 +142,43 @@ class EventFilter(msgspec.Struct, frozen=True):
     types: tuple[str, ...] = ()
 
 
-_JOB_COLUMNS: Final = ["seq", "id", "state", "payload", "rank", "attempt", "max_retries", "backoff", "base_delay", "max_delay", "max_lost_leases", "unique_key", "unique_period", "batch_id", "worker_id", "hostname", "tags", "progress", "checkpoint", "result", "created_at", "scheduled_at", "started_at", "completed_at", "failed_at", "lease_until", "expire_at", "expire_after", "parent_id", "chain_id", "chain_step", "chain_config", "depends_on", "agent", "hold_reason"]
+_JOB_COLUMNS: Final = [
+    "seq",
+    "id",
+    "state",
+    "payload",
+    "rank",
+    "attempt",
+    "max_retries",
+    "backoff",
+    "base_delay",
+    "max_delay",
+    "max_lost_leases",
+    "unique_key",
+    "unique_period",
+    "batch_id",
+    "worker_id",
+    "hostname",
+    "tags",
+    "progress",
+    "checkpoint",
+    "result",
+    "created_at",
+    "scheduled_at",
+    "started_at",
+    "completed_at",
+    "failed_at",
+    "lease_until",
+    "expire_at",
+    "expire_after",
+    "parent_id",
+    "chain_id",
+    "chain_step",
+    "chain_config",
+    "depends_on",
+    "agent",
+    "hold_reason",
+]
 _SELECT_JOB: Final = (
     f"SELECT queue.name, {', '.join('job.' + column for column in _JOB_COLUMNS)} "
     "FROM job JOIN queue ON queue.id = job.queue WHERE job.id = ?"
@@ -215,7 +251,26 @@ def _chain_config(config: str | None, depends_on: str | None) -> Raw | None:
     return Raw(msgspec.json.encode({**shown, "depends_on": Raw(depends_on)}))
 
 
-_QUEUE_COLUMNS: Final = ["id", "name", "paused_at", "max_concurrency", "rate", "window", "created_at", "pending", "active", "held", "completed", "dead", "scheduled", "retrying", "cancelled", "blocked", "enqueued", "failed"]
+_QUEUE_COLUMNS: Final = [
+    "id",
+    "name",
+    "paused_at",
+    "max_concurrency",
+    "rate",
+    "window",
+    "created_at",
+    "pending",
+    "active",
+    "held",
+    "completed",
+    "dead",
+    "scheduled",
+    "retrying",
+    "cancelled",
+    "blocked",
+    "enqueued",
+    "failed",
+]
 _SELECT_QUEUES: Final = f"SELECT {', '.join(_QUEUE_COLUMNS)} FROM queue"
 
 
@@ -277,7 +332,7 @@ def _oldest_pending(db: apsw.Connection, queue_id: int) -> int | None:
 def read_workers(db: apsw.Connection, namespace: str = DEFAULT_NAMESPACE) -> list[WorkerView]:
     """Workers, the one heard of last first."""
     everyone = namespace == DEFAULT_NAMESPACE
-    rows = db.execute(
+    rows: list[Any] = db.execute(
         f"""
         SELECT id, hostname, queues, last_heartbeat, started_at
           FROM worker
@@ -311,7 +366,10 @@ def read_job_batch(db: apsw.Connection, batch_id: str, namespace: str = DEFAULT_
     ).fetchone()
     if row is None or namespace not in (DEFAULT_NAMESPACE, row[8]):
         return None
-    return JobBatchView(*row[:6], callback_payload=_raw(row[6]), created_at=format_instant(row[7]))
+    id, total, pending, succeeded, failed, callback_queue, callback_payload, created_at, _ = row
+    return JobBatchView(
+        id, total, pending, succeeded, failed, callback_queue, _raw(callback_payload), format_instant(created_at)
+    )
 
 
 def read_events(
