@@ -45,8 +45,8 @@ class BareStore:
     def ack(self, job_ids: list[str], now: int) -> None:
         self.db.execute("BEGIN IMMEDIATE")
         self.db.executemany(
-            "UPDATE job SET state = 'completed', completed_at = ?1, ended_at = ?1, lease_until = NULL, outcome = 'ack', "
-            "was_completed = 1 WHERE id = ?2",
+            "UPDATE job SET state = 'completed', completed_at = ?1, ended_at = ?1, lease_until = NULL, "
+            "outcome = 'ack', was_completed = 1 WHERE id = ?2",
             [(now, job_id) for job_id in job_ids],
         )
         self._events("completed", job_ids, now, None)

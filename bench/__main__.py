@@ -1,0 +1,130 @@
+"""Every figure beside its yardstick, both taken in this run: `python -m bench` (or `make bench`).
+
+Rounds of the two sides alternate, and medians are compared, because small machines are noisy.
+"""
+
+import argparse
+import platform
+import shutil
+import statistics
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import apsw
+import uvloop
+
+from bench import http
+from bench.engine import BareLife, EngineLife
+from bench.filled import fill
+from bench.server import raw_asgi, rookery
+from rookery import __version__
+
+Row = tuple[str, str, str, str, bool]
+
+
+class Table:
+    """Prints each row as soon as it is known."""
+
+    def __init__(self) -> None:
+        self.has_missed = False
+        print(f"{'what':58} {'figure':>14} {'yardstick':>26} {'target':>12}")
+
+    def add(self, what: str, figure: str, yardstick: str, target: str, is_met: bool) -> None:
+        self.has_missed |= not is_met
+        print(f"{what:58} {figure:>14} {yardstick:>26} {target:>12} {'ok' if is_met else 'MISSED'}", flush=True)
+
+    def ratio(self, what: str, ours: float, theirs: float, name: str, target: float) -> None:
+        yardstick = f"{ours / theirs:.2f} of {name} {theirs:,.0f}"
+        self.add(what, f"{ours:,.0f}/s", yardstick, f">= {target}", ours >= target * theirs)
+
+
+def alternate(rounds: int, *sides: Callable[[], float]) -> list[float]:
+    """The median of each side, their rounds taken in turn."""
+    figures: list[list[float]] = [[] for _ in sides]
+    for _ in range(rounds):
+        for side, taken in zip(sides, figures, strict=True):
+            taken.append(side())
+    return [statistics.median(taken) for taken in figures]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="bench", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5, help="rounds of each measurement")
+    parser.add_argument("--each", type=int, default=1_000_000, help="finished, scheduled and pending jobs in the file")
+    options = parser.parse_args()
+    if shutil.which("wrk") is None:
+        print("bench: wrk is not installed (Debian: apt-get install wrk)", file=sys.stderr)
+        return 2
+    print(
+        f"Rookery {__version__}, Python {platform.python_version()}, SQLite {apsw.sqlite_lib_version()}, durability full"
+    )
+    table = Table()
+    with tempfile.TemporaryDirectory(dir=Path.cwd()) as name:
+        _measure(table, Path(name), options.rounds, options.each)
+    return int(table.has_missed)
+
+
+def _measure(table: Table, place: Path, rounds: int, each: int) -> None:
+    full = http.new_directory(place, "full")
+    fill(full / "rookery.db", each)
+    _engine(table, place, full, rounds)
+    with rookery(http.new_directory(place, "idle")) as idle:
+        memory = idle.memory_mb()
+        table.add("memory, idle server", f"{memory:.0f} MB", "", "< 100 MB", memory < 100)
+        latency = uvloop.run(http.wake_latency(idle, 200))
+        table.add("enqueue reaches a waiting fetch (median)", f"{latency:.1f} ms", "", "< 5 ms", latency < 5)
+        delay = uvloop.run(http.schedule_delay(idle, 30))
+        table.add("scheduled job is fetched after its time (worst)", f"{delay:.1f} ms", "", "< 25 ms", delay < 25)
+    _http(table, place, full, rounds, each)
+    with rookery(http.new_directory(place, "polls")) as server:
+        _polls(table, server)
+
+
+def _engine(table: Table, place: Path, full: Path, rounds: int) -> None:
+    ours, bare, filled = EngineLife(place / "ours.db"), BareLife(place / "bare.db"), EngineLife(full / "rookery.db")
+    for life in (ours, bare, filled):
+        life.run(4)
+    figure, yardstick, on_full = alternate(
+        2 * rounds, lambda: ours.run(10), lambda: bare.run(10), lambda: filled.run(10)
+    )
+    filled.machine.close()
+    table.ratio("engine: enqueue, claim, ack in batches of 500", figure, yardstick, "bare", 0.75)
+    table.ratio("  the same with 3 million jobs in the file", on_full, figure, "empty", 0.8)
+
+
+def _http(table: Table, place: Path, full: Path, rounds: int, each: int) -> None:
+    with (
+        rookery(http.new_directory(place, "http")) as empty,
+        rookery(full) as filled,
+        raw_asgi() as raw,
+    ):
+        figure, yardstick, on_full = alternate(
+            rounds, *(lambda server=server: http.single_enqueues(server, 3) for server in (empty, raw, filled))
+        )
+        table.ratio("HTTP: single enqueues, 64 connections", figure, yardstick, "raw ASGI", 0.5)
+        table.ratio("  the same with 3 million jobs in the file", on_full, figure, "empty", 0.8)
+    with rookery(http.new_directory(place, "lives")) as empty, rookery(full) as filled:
+        figure, on_full = alternate(
+            rounds, *(lambda server=server: uvloop.run(http.lives(server, 20_000)) for server in (empty, filled))
+        )
+        table.add("HTTP: whole lives in batches of 100", f"{figure:,.0f}/s", "", ">= 10,000/s", figure >= 10_000)
+        table.ratio("  the same with 3 million jobs in the file", on_full, figure, "empty", 0.8)
+        memory = filled.memory_mb()
+        table.add(
+            f"memory, {3 * each / 1e6:g} million jobs in the file", f"{memory:.0f} MB", "", "< 250 MB", memory < 250
+        )
+
+
+def _polls(table: Table, server: http.Running) -> None:
+    report = uvloop.run(http.many_polls(server, polls=2000, rate=200, seconds=20))
+    growth = report.memory_late - report.memory_early
+    table.add(
+        "2,000 open polls, 200 jobs/s: errors", f"{report.errors}", f"{report.done} jobs done", "0", report.errors == 0
+    )
+    table.add("  memory from 5 s to 20 s", f"{growth:+.1f} MB", f"{report.memory_late:.0f} MB", "< 15 MB", growth < 15)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

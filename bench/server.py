@@ -1,0 +1,78 @@
+"""Servers to measure: Rookery on some data directory, and the raw ASGI yardstick."""
+
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Running(NamedTuple):
+    """A server that runs."""
+
+    port: int
+    pid: int
+
+    def memory_mb(self) -> float:
+        """Resident memory."""
+        status = Path(f"/proc/{self.pid}/status").read_text()
+        return int(re.findall(r"VmRSS:\s+(\d+)", status)[0]) / 1024
+
+
+@contextmanager
+def rookery(data_dir: Path) -> Iterator[Running]:
+    """A Rookery server, durability full, no rate limits."""
+    with _process(
+        [sys.executable, "-m", "rookery", "server", "--data-dir", str(data_dir), "--rate-limit-enabled=false"],
+        "--bind",
+        "127.0.0.1:{port}",
+    ) as running:
+        yield running
+
+
+@contextmanager
+def raw_asgi() -> Iterator[Running]:
+    """The yardstick on the same uvicorn."""
+    options = [
+        "--loop",
+        "uvloop",
+        "--http",
+        "httptools",
+        "--no-access-log",
+        "--log-level",
+        "error",
+        "--lifespan",
+        "off",
+    ]
+    with _process([sys.executable, "-m", "uvicorn", "bench.raw_asgi:app", *options], "--port", "{port}") as running:
+        yield running
+
+
+@contextmanager
+def _process(command: list[str], address_flag: str, address: str) -> Iterator[Running]:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    with tempfile.TemporaryFile() as log:
+        process = subprocess.Popen([*command, address_flag, address.format(port=port)], stdout=log, stderr=log)
+        try:
+            _wait_until_listening(process, port)
+            yield Running(port, process.pid)
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+def _wait_until_listening(process: subprocess.Popen[bytes], port: int) -> None:
+    end = time.monotonic() + 60
+    while time.monotonic() < end and process.poll() is None:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.05)
+    raise RuntimeError("the server did not start")
