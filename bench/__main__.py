@@ -15,7 +15,7 @@ from pathlib import Path
 import apsw
 import uvloop
 
-from bench import http
+from bench import api
 from bench.engine import BareLife, EngineLife
 from bench.filled import fill
 from bench.server import raw_asgi, rookery
@@ -57,9 +57,8 @@ def main() -> int:
     if shutil.which("wrk") is None:
         print("bench: wrk is not installed (Debian: apt-get install wrk)", file=sys.stderr)
         return 2
-    print(
-        f"Rookery {__version__}, Python {platform.python_version()}, SQLite {apsw.sqlite_lib_version()}, durability full"
-    )
+    sqlite = apsw.sqlite_lib_version()
+    print(f"Rookery {__version__}, Python {platform.python_version()}, SQLite {sqlite}, durability full")
     table = Table()
     with tempfile.TemporaryDirectory(dir=Path.cwd()) as name:
         _measure(table, Path(name), options.rounds, options.each)
@@ -67,18 +66,18 @@ def main() -> int:
 
 
 def _measure(table: Table, place: Path, rounds: int, each: int) -> None:
-    full = http.new_directory(place, "full")
+    full = api.new_directory(place, "full")
     fill(full / "rookery.db", each)
     _engine(table, place, full, rounds)
-    with rookery(http.new_directory(place, "idle")) as idle:
+    with rookery(api.new_directory(place, "idle")) as idle:
         memory = idle.memory_mb()
         table.add("memory, idle server", f"{memory:.0f} MB", "", "< 100 MB", memory < 100)
-        latency = uvloop.run(http.wake_latency(idle, 200))
+        latency = uvloop.run(api.wake_latency(idle, 200))
         table.add("enqueue reaches a waiting fetch (median)", f"{latency:.1f} ms", "", "< 5 ms", latency < 5)
-        delay = uvloop.run(http.schedule_delay(idle, 30))
+        delay = uvloop.run(api.schedule_delay(idle, 30))
         table.add("scheduled job is fetched after its time (worst)", f"{delay:.1f} ms", "", "< 25 ms", delay < 25)
     _http(table, place, full, rounds, each)
-    with rookery(http.new_directory(place, "polls")) as server:
+    with rookery(api.new_directory(place, "polls")) as server:
         _polls(table, server)
 
 
@@ -96,18 +95,18 @@ def _engine(table: Table, place: Path, full: Path, rounds: int) -> None:
 
 def _http(table: Table, place: Path, full: Path, rounds: int, each: int) -> None:
     with (
-        rookery(http.new_directory(place, "http")) as empty,
+        rookery(api.new_directory(place, "http")) as empty,
         rookery(full) as filled,
         raw_asgi() as raw,
     ):
         figure, yardstick, on_full = alternate(
-            rounds, *(lambda server=server: http.single_enqueues(server, 3) for server in (empty, raw, filled))
+            rounds, *(lambda server=server: api.single_enqueues(server, 3) for server in (empty, raw, filled))
         )
         table.ratio("HTTP: single enqueues, 64 connections", figure, yardstick, "raw ASGI", 0.5)
         table.ratio("  the same with 3 million jobs in the file", on_full, figure, "empty", 0.8)
-    with rookery(http.new_directory(place, "lives")) as empty, rookery(full) as filled:
+    with rookery(api.new_directory(place, "lives")) as empty, rookery(full) as filled:
         figure, on_full = alternate(
-            rounds, *(lambda server=server: uvloop.run(http.lives(server, 20_000)) for server in (empty, filled))
+            rounds, *(lambda server=server: uvloop.run(api.lives(server, 20_000)) for server in (empty, filled))
         )
         table.add("HTTP: whole lives in batches of 100", f"{figure:,.0f}/s", "", ">= 10,000/s", figure >= 10_000)
         table.ratio("  the same with 3 million jobs in the file", on_full, figure, "empty", 0.8)
@@ -117,8 +116,8 @@ def _http(table: Table, place: Path, full: Path, rounds: int, each: int) -> None
         )
 
 
-def _polls(table: Table, server: http.Running) -> None:
-    report = uvloop.run(http.many_polls(server, polls=2000, rate=200, seconds=20))
+def _polls(table: Table, server: api.Running) -> None:
+    report = uvloop.run(api.many_polls(server, polls=2000, rate=200, seconds=20))
     growth = report.memory_late - report.memory_early
     table.add(
         "2,000 open polls, 200 jobs/s: errors", f"{report.errors}", f"{report.done} jobs done", "0", report.errors == 0

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from rookery.engine import endings
+from rookery.engine import endings, unique
 from rookery.engine.jobs import Job, change_state, find_job, json_text, place_in_line
 from rookery.engine.ledger import Ledger
 from rookery.engine.ops import (
@@ -92,6 +92,8 @@ def move(ledger: Ledger, op: Move) -> Done | Refusal:
     attempt = 0 if op.reset_attempt else job.attempt
     ledger.execute("UPDATE job SET queue = ?, rank = ?, attempt = ? WHERE seq = ?", (target.id, rank, attempt, job.seq))
     if target is not source:
+        if job.unique_key is not None:
+            unique.carry_key(ledger, source, target, job.unique_key, job.seq)
         blocked = bool(job.waiting_on) and job.state == PENDING
         for queue, step in ((source, -1), (target, 1)):
             queue.counts[job.state] += step

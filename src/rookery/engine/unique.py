@@ -32,6 +32,17 @@ def release_key(ledger: Ledger, queue_id: int, key: str, seq: int) -> None:
     ledger.execute("DELETE FROM unique_lock WHERE queue = ? AND key = ? AND job = ?", (queue_id, key, seq))
 
 
+def carry_key(ledger: Ledger, source: Queue, target: Queue, key: str, seq: int) -> None:
+    """The job moves: its key goes with it, unless another job holds that key over there."""
+    if holder_of(ledger, target, key) is None:
+        ledger.execute(
+            "UPDATE OR REPLACE unique_lock SET queue = ? WHERE queue = ? AND key = ? AND job = ?",
+            (target.id, source.id, key, seq),
+        )
+    else:
+        release_key(ledger, source.id, key, seq)
+
+
 def settle_conflict(ledger: Ledger, queue: Queue, holder: Job, new: NewJob) -> str:
     """What a second enqueue of the same key does to the holder, in a word."""
     if new.on_conflict == "keep" or holder.state not in REPLACEABLE:

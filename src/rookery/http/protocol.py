@@ -24,8 +24,12 @@ LARGEST_HEAD: Final = 64 << 10
 HEAD_TIMEOUT: Final = 30.0
 BODY_TIMEOUT: Final = 30.0
 
-_STATUS_LINES: Final = {status: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus}
 _COMMON: Final = b"".join(b"%s: %s\r\n" % header for header in COMMON_HEADERS)
+_HEADS: Final = {
+    status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() + _COMMON + b"server-timing: "
+    for status in HTTPStatus
+}
+_NO_PARAMS: Final[dict[str, str]] = {}
 _EXACT: Final = {route.path.encode(): route for route in API_ROUTES if route.prepare and "{" not in route.path}
 _WITH_ID: Final = {
     route.path.partition("{")[0].encode(): route for route in API_ROUTES if route.prepare and "{" in route.path
@@ -37,16 +41,21 @@ class BoundedProtocol(HttpToolsProtocol):
 
     _head_size = 0
     _is_in_head = False
+    _idle_since = 0.0
+    _idle_check: asyncio.TimerHandle | None = None
     _deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """A connection that says nothing is closed like one that has nothing more to say."""
         super().connection_made(transport)
-        self.timeout_keep_alive_task = self.loop.call_later(self.timeout_keep_alive, self.timeout_keep_alive_handler)
+        self._idle_since = self.loop.time()
+        self._idle_check = self.loop.call_later(self.timeout_keep_alive, self._close_if_idle)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Whoever waits for the caller hears that it is gone."""
-        self._meet_deadline()
+        self.meet_deadline()
+        if self._idle_check is not None:
+            self._idle_check.cancel()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -57,8 +66,8 @@ class BoundedProtocol(HttpToolsProtocol):
                 self._refuse(431, "HEAD_TOO_LARGE", f"the request's head is over {LARGEST_HEAD} bytes")
                 return
         super().data_received(data)
-        if self._is_in_head and self._deadline is None:
-            self._deadline = self.loop.call_later(HEAD_TIMEOUT, self.timeout_keep_alive_handler)
+        if self._is_in_head:
+            self.set_deadline(HEAD_TIMEOUT)
 
     def on_message_begin(self) -> None:
         """A head begins."""
@@ -68,26 +77,47 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """The head is whole: take the fast lane if this is for it."""
         self._is_in_head = False
-        self._meet_deadline()
+        self.meet_deadline()
         if not self._take_fast_lane():
             super().on_headers_complete()
 
+    def on_response_complete(self) -> None:
+        """Go on with what was pipelined. One timer watches over the connection, not one for each answer."""
+        self.server_state.total_requests += 1
+        self._idle_since = self.loop.time()
+        if self.transport.is_closing():
+            return
+        self.flow.resume_reading()
+        if self.pipeline:
+            cycle, app = self.pipeline.pop()
+            self._start_asgi_task(cycle, app)
+
+    def _close_if_idle(self) -> None:
+        is_busy = self.cycle is not None and not self.cycle.response_complete
+        remaining = self._idle_since + self.timeout_keep_alive - self.loop.time()
+        if is_busy or remaining > 0:
+            wait = self.timeout_keep_alive if is_busy else remaining
+            self._idle_check = self.loop.call_later(wait, self._close_if_idle)
+        else:
+            self.timeout_keep_alive_handler()
+
     def _take_fast_lane(self) -> bool:
-        if self.parser.get_method() != b"POST" or (self.cycle is not None and not self.cycle.response_complete):
-            return False
-        if self.parser.get_http_version() != "1.1" or self.expect_100_continue or self.parser.should_upgrade():
-            return False
         url: bytes = self.url
-        params: dict[str, str] = {}
-        route = _EXACT.get(url)
+        route, params = _EXACT.get(url), _NO_PARAMS
         if route is None:
             cut = url.rfind(b"/") + 1
             route = _WITH_ID.get(url[:cut])
-            if route is None or cut == len(url) or b"?" in url or b"#" in url or not url.isascii():
+            if route is None or cut == len(url) or b"?" in url or b"#" in url:
                 return False
-            params = {"job_id": unquote(url[cut:].decode("ascii"))}
+            params = {"job_id": unquote(url[cut:].decode("latin-1"))}
+        parser = self.parser
+        is_busy = self.cycle is not None and not self.cycle.response_complete
+        if is_busy or parser.get_method() != b"POST" or self.expect_100_continue or parser.should_upgrade():
+            return False
+        if parser.get_http_version() != "1.1":
+            return False
         self.scope["method"] = "POST"
-        self.scope["path"] = url.decode("ascii")
+        self.scope["path"] = url.decode("latin-1")
         self.scope["query_string"] = b""
         self.cycle = FastCycle(self, route, params)  # type: ignore[assignment]
         return True
@@ -97,12 +127,11 @@ class BoundedProtocol(HttpToolsProtocol):
         if self._deadline is None:
             self._deadline = self.loop.call_later(seconds, self.timeout_keep_alive_handler)
 
-    def _meet_deadline(self) -> None:
+    def meet_deadline(self) -> None:
+        """The request, or its head, is whole."""
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
-
-    meet_deadline = _meet_deadline
 
     def send_400_response(self, msg: str) -> None:
         """What is not HTTP gets an error in our shape."""
@@ -252,11 +281,18 @@ class FastCycle:
 
 def render(answer: Answer, default_headers: list[tuple[bytes, bytes]], started: float) -> bytes:
     """An answer as it goes over the wire."""
-    parts = [_STATUS_LINES[HTTPStatus(answer.status)]]
-    parts += [b"%s: %s\r\n" % header for header in default_headers]
-    parts += [_COMMON, b"server-timing: ", server_timing(started), b"\r\n"]
-    parts += [b"%s: %s\r\n" % header for header in answer.headers]
-    if answer.status != 204:
-        parts.append(b"content-type: %s\r\ncontent-length: %d\r\n" % (answer.content_type, len(answer.body)))
-    parts += [b"\r\n", answer.body]
+    parts = [_HEADS[answer.status], server_timing(started), b"\r\n"]
+    for header in default_headers:
+        parts += (header[0], b": ", header[1], b"\r\n")
+    for header in answer.headers:
+        parts += (header[0], b": ", header[1], b"\r\n")
+    if answer.status == 204:
+        parts.append(b"\r\n")
+    else:
+        parts += (
+            b"content-type: ",
+            answer.content_type,
+            b"\r\ncontent-length: %d\r\n\r\n" % len(answer.body),
+            answer.body,
+        )
     return b"".join(parts)

@@ -43,7 +43,8 @@ class Waiters:
         self._most_claims = most_claims
         self._lines: dict[str, dict[Waiter, None]] = {}
         self._alarms: dict[str, asyncio.TimerHandle] = {}
-        self._arrivals: set[str] = set()
+        self._arrivals: list[Waiter] = []
+        self._to_look_at: set[str] = set()
 
     def wait(self, op: Claim, timeout: float, deliver: Deliver) -> Waiter:
         """Deliver jobs as soon as there are any, none when the time is up, or Overloaded at once."""
@@ -52,10 +53,11 @@ class Waiters:
             self._lines.setdefault(queue, {})[waiter] = None
         waiter.timer = asyncio.get_running_loop().call_later(timeout, self._time_is_up, waiter)
         if self._batcher.is_committing:
-            self._arrivals.update(op.queues)
+            self._arrivals.append(waiter)
         else:
             for queue in op.queues:
                 self._wake(queue)
+            waiter.is_new = False
         if op.worker_id and not waiter.is_trying and not waiter.is_done:
             seen = SeeWorker(worker_id=op.worker_id, hostname=op.hostname, queues=op.queues, namespace=op.namespace)
             self._batcher.put(seen, _ignore)
@@ -80,11 +82,13 @@ class Waiters:
 
     def wake(self, changed: list[str]) -> None:
         """A commit has changed these queues: let their waiters try, and those who came in the meantime."""
-        for queue in changed:
+        arrived = [queue for waiter in self._arrivals for queue in waiter.op.queues]
+        for queue in dict.fromkeys((*changed, *arrived, *sorted(self._to_look_at))):
             self._wake(queue)
-        for queue in sorted(self._arrivals.difference(changed)):
-            self._wake(queue)
+        for waiter in self._arrivals:
+            waiter.is_new = False
         self._arrivals.clear()
+        self._to_look_at.clear()
 
     def _wake(self, queue: str) -> None:
         """Let as many waiters of a queue try as there may be jobs for; if its rate holds it back, look again then."""
@@ -106,7 +110,6 @@ class Waiters:
                 waiter.finish(Overloaded(random.randint(2, 8)))
                 continue
             jobs -= waiter.op.count
-            waiter.is_new = False
             if not waiter.is_trying:
                 waiter.is_trying = True
                 self._batcher.put(waiter.op, partial(self._tried, waiter))
@@ -147,7 +150,7 @@ class Waiters:
         def look() -> None:
             del self._alarms[queue]
             if self._batcher.is_committing:
-                self._arrivals.add(queue)
+                self._to_look_at.add(queue)
             else:
                 self._wake(queue)
 

@@ -1,5 +1,6 @@
 """Opening the SQLite file: one connection that writes, any number that only read."""
 
+import time
 from pathlib import Path
 
 import apsw
@@ -20,7 +21,7 @@ def open_writer(path: str | Path, *, durability: str = "full") -> apsw.Connectio
     db = apsw.Connection(str(path), statementcachesize=STATEMENT_CACHE)
     try:
         db.set_busy_timeout(BUSY_TIMEOUT_MS)
-        db.execute("PRAGMA journal_mode = WAL")
+        _use_wal(db)
         db.execute(f"PRAGMA synchronous = {SYNCHRONOUS[durability]}")
         db.execute(f"PRAGMA cache_size = -{WRITER_CACHE_KIB}")
         db.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
@@ -30,6 +31,20 @@ def open_writer(path: str | Path, *, durability: str = "full") -> apsw.Connectio
         db.close()
         raise
     return db
+
+
+def _use_wal(db: apsw.Connection) -> None:
+    """Write ahead. While another process makes the file, SQLite says busy at once instead of waiting, so we wait."""
+    end = time.monotonic() + BUSY_TIMEOUT_MS / 1000
+    while True:
+        try:
+            db.execute("PRAGMA journal_mode = WAL")
+        except apsw.BusyError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.01)
+        else:
+            return
 
 
 def open_reader(path: str | Path) -> apsw.Connection:
