@@ -1,6 +1,6 @@
 """A worker has finished: complete the job, or let an agent go on."""
 
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -11,51 +11,50 @@ from rookery.engine.ops import Ack, Acked, Completion, Refusal
 from rookery.model.job import ACTIVE, COMPLETED, HELD, PENDING
 from rookery.model.names import DEFAULT_NAMESPACE
 
+_LOOK: Final = """
+    SELECT id, seq, queue, lease, coalesce(unique_key, batch_id, chain_id, nullif(dependents, 0))
+      FROM job
+     WHERE id = ? AND state = 'active' AND agent IS NULL
+"""
 _COMPLETE: Final = """
     UPDATE job
        SET state = 'completed', completed_at = ?1, ended_at = ?1, lease_until = NULL, outcome = 'ack',
            was_completed = 1, lost_leases = 0, result = coalesce(?2, result), checkpoint = coalesce(?3, checkpoint)
-     WHERE id = ?4 AND state = 'active' AND (?5 IS NULL OR lease = ?5) AND agent IS NULL
-    RETURNING id, lease, queue, coalesce(unique_key, batch_id, chain_id, nullif(dependents, 0))
+     WHERE seq = ?4
 """
 
 
 def ack(ledger: Ledger, ops: list[Ack]) -> list[Acked]:
-    """Complete jobs. The plain ones are written together; what needs a decision is decided in its turn."""
-    now = ledger.now
-    written = ledger.executemany(
-        _COMPLETE,
-        [
-            (now, item.result, item.checkpoint, item.job_id, item.lease)
-            for op in ops
-            if op.namespace == DEFAULT_NAMESPACE
-            for item in op.items
-            if item.agent_status is None and item.step_status is None
-        ],
-    ).fetchall()
-    written.append(_NONE_LEFT)
-    rows = iter(written)
-    row = next(rows)
+    """Complete jobs. Those that nothing hangs on are written together; the others have their turn one by one."""
+    ids = [(item.job_id,) for op in ops for item in op.items]
+    plain = {row[0]: row for row in ledger.executemany(_LOOK, ids) if row[4] is None}
+    to_write: list[tuple[Any, ...]] = []
     results = []
     for op in ops:
         outcomes: list[Refusal | None] = []
         for item in op.items:
-            job_id, lease, queue_id, has_ties = row
-            if job_id == item.job_id and item.lease in (None, lease):
-                _count(ledger, ledger.queue_of(queue_id), job_id)
-                if has_ties is not None:
-                    job = find_job(ledger, job_id, op.namespace)
-                    assert isinstance(job, Job)
-                    endings.completed(ledger, job, item.result, "", None)
-                row = next(rows)
+            row = plain.get(item.job_id)
+            if row is not None and _is_plain(item, row[3], op.namespace):
+                del plain[item.job_id]
+                to_write.append((ledger.now, item.result, item.checkpoint, row[1]))
+                _count(ledger, ledger.queue_of(row[2]), item.job_id)
                 outcomes.append(None)
             else:
+                ledger.executemany(_COMPLETE, to_write)
+                to_write.clear()
                 outcomes.append(_decide(ledger, item, op.namespace))
         results.append(Acked(outcomes))
+    ledger.executemany(_COMPLETE, to_write)
     return results
 
 
-_NONE_LEFT: Final = (None, None, None, None)
+def _is_plain(item: Completion, lease: int, namespace: str) -> bool:
+    return (
+        (item.lease is None or item.lease == lease)
+        and item.agent_status is None
+        and item.step_status is None
+        and namespace == DEFAULT_NAMESPACE
+    )
 
 
 def _count(ledger: Ledger, queue: Queue, job_id: str) -> None:
@@ -125,19 +124,8 @@ def _ack_agent(ledger: Ledger, job: Job, item: Completion) -> None:
 
 
 def _complete(ledger: Ledger, job: Job, item: Completion) -> None:
-    queue = change_state(
-        ledger,
-        job,
-        COMPLETED,
-        completed_at=ledger.now,
-        ended_at=ledger.now,
-        lease_until=None,
-        outcome="ack",
-        was_completed=1,
-        lost_leases=0,
-    )
-    _keep_values(ledger, job, item)
-    ledger.emit("completed", job.id, queue.name)
+    ledger.execute(_COMPLETE, (ledger.now, item.result, item.checkpoint, job.seq))
+    _count(ledger, ledger.queue_of(job.queue), job.id)
     endings.completed(ledger, job, item.result, item.step_status or "", item.exit_reason)
 
 

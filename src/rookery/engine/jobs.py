@@ -6,7 +6,7 @@ import msgspec
 
 from rookery.engine.ledger import Ledger, Queue
 from rookery.engine.ops import Refusal
-from rookery.model.job import PENDING
+from rookery.model.job import PENDING, WAITING
 
 
 class Job(msgspec.Struct):
@@ -68,6 +68,8 @@ def change_state(ledger: Ledger, job: Job, state: str, **columns: Any) -> Queue:
     queue = ledger.queue_of(job.queue)
     shift_count(ledger, queue, job, state)
     job.state = state
+    if job.expire_at is not None and state in WAITING:
+        ledger.due(job.expire_at)
     assignments = "".join(f", {column} = ?" for column in columns)
     ledger.execute(f"UPDATE job SET state = ?{assignments} WHERE seq = ?", (state, *columns.values(), job.seq))
     return queue

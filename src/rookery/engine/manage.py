@@ -124,7 +124,7 @@ def hold(ledger: Ledger, op: Hold) -> Done | Refusal:
     if isinstance(job, Refusal):
         return job
     queue = change_state(
-        ledger, job, HELD, scheduled_at=None, hold_reason=op.reason, held_at=ledger.now, outcome=None, **_BACK_IN_POOL
+        ledger, job, HELD, scheduled_at=None, hold_reason=op.reason, held_at=ledger.now, **_BACK_IN_POOL
     )
     ledger.emit("held", job.id, queue.name, None if op.reason is None else json_text({"reason": op.reason}))
     return Done("held")

@@ -12,6 +12,7 @@ DEAD: Final = "dead"
 CANCELLED: Final = "cancelled"
 
 STATES: Final = (PENDING, ACTIVE, HELD, COMPLETED, DEAD, SCHEDULED, RETRYING, CANCELLED)
+WAITING: Final = frozenset({PENDING, SCHEDULED, RETRYING, HELD})
 TERMINAL: Final = frozenset({COMPLETED, DEAD, CANCELLED})
 
 PRIORITY_RANKS: Final = {"critical": 0, "high": 1, "normal": 2}
