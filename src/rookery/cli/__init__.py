@@ -5,6 +5,8 @@ from typing import Final
 
 import click
 
+from rookery.cli.flags import LOG_LEVELS
+
 _COMMANDS: Final = {
     "server": ("rookery.cli.server", "Run the job server."),
     "version": ("rookery.cli.version", "Print the version."),
@@ -32,9 +34,7 @@ class LazyGroup(click.Group):
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option(
-    "--log-level", type=click.Choice(["debug", "info", "warn", "error"]), default="info", help="What goes to stderr."
-)
+@click.option("--log-level", type=LOG_LEVELS, default="info", help="What goes to stderr.")
 @click.pass_context
 def main(ctx: click.Context, log_level: str) -> None:
     """Rookery: a job server for any language."""

@@ -47,5 +47,6 @@ def switch(name: str, default: bool, help: str) -> Callable[[Command], Command]:
     )
 
 
+LOG_LEVELS = click.Choice(["debug", "info", "warn", "error"])
 DURATION = DurationType()
 ADDRESS = AddressType()

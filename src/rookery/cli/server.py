@@ -10,7 +10,7 @@ import click
 import uvloop
 
 from rookery import __version__
-from rookery.cli.flags import ADDRESS, DURATION, Command, switch
+from rookery.cli.flags import ADDRESS, DURATION, LOG_LEVELS, Command, switch
 from rookery.http.server import bind, serve
 from rookery.http.settings import HttpSettings
 from rookery.node.data_dir import DataDirectoryInUse
@@ -82,6 +82,7 @@ def _engine_flags(function: Command) -> Command:
     show_default=True,
     help="Claims of one queue that may be under way at a time.",
 )
+@click.option("--log-level", type=LOG_LEVELS, default=None, help="What goes to stderr.")
 @_engine_flags
 @click.pass_obj
 def command(
@@ -104,10 +105,11 @@ def command(
     docs_enabled: bool,
     raft_max_pending: int,
     raft_max_fetch_inflight: int,
+    log_level: str | None,
     **engine_flags: Any,
 ) -> None:
     """Run the job server in the foreground. SIGTERM or Ctrl-C stops it; a second signal ends it at once."""
-    _set_up_logging(obj["log_level"])
+    _set_up_logging(log_level or obj["log_level"])
     for name, value in engine_flags.items():
         if value:
             logger.warning("--%s means nothing here and is ignored", name.replace("_", "-"))

@@ -48,9 +48,7 @@ def retry(ledger: Ledger, op: Retry) -> Done | Refusal:
     job = _job_for(ledger, op)
     if isinstance(job, Refusal):
         return job
-    expire_at = ledger.now + parse_duration(job.expire_after) if job.expire_after else None
-    if expire_at is not None:
-        ledger.due(expire_at)
+    job.expire_at = ledger.now + parse_duration(job.expire_after) if job.expire_after else None
     queue = change_state(
         ledger,
         job,
@@ -64,7 +62,7 @@ def retry(ledger: Ledger, op: Retry) -> Done | Refusal:
         failed_at=None,
         ended_at=None,
         hold_reason=None,
-        expire_at=expire_at,
+        expire_at=job.expire_at,
         **_BACK_IN_POOL,
     )
     ledger.emit("retried", job.id, queue.name)

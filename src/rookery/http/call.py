@@ -23,7 +23,7 @@ SMALL_BODY: Final = 1 << 20
 """What a call about one job may have around its payload."""
 LARGE_BODY: Final = 64 << 20
 """What a call about many jobs may have."""
-BODY_TIMEOUT: Final = 30.0
+BODY_TIMEOUT: Final = 60.0
 
 
 class CallerGone(Exception):

@@ -15,14 +15,13 @@ from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from rookery.engine.ops import ClaimedJob
-from rookery.http.call import LARGE_BODY, Answer, Call, Route, Scope
+from rookery.http.call import BODY_TIMEOUT, LARGE_BODY, Answer, Call, Route, Scope
 from rookery.http.errors import too_large
 from rookery.http.gate import API_ROUTES, COMMON_HEADERS, Gate, answer_to, server_timing
 from rookery.node.waiters import Waiter
 
 LARGEST_HEAD: Final = 64 << 10
 HEAD_TIMEOUT: Final = 30.0
-BODY_TIMEOUT: Final = 30.0
 
 _COMMON: Final = b"".join(b"%s: %s\r\n" % header for header in COMMON_HEADERS)
 _HEADS: Final = {
@@ -180,7 +179,6 @@ class FastCycle:
             self._limit = LARGE_BODY if route.charges_itself else self._call.small_body
             self._check_size(int(self._call.headers.get(b"content-length", 0)))
         except Exception as error:
-            self.keep_alive = self.keep_alive and self._has_no_body()
             self._fail(error)
 
     @property
@@ -209,7 +207,6 @@ class FastCycle:
         try:
             self._check_size(len(self.body))
         except Exception as error:
-            self.keep_alive = False
             self._fail(error)
             return
         if len(self.body) > HIGH_WATER_LIMIT:
@@ -219,10 +216,6 @@ class FastCycle:
     def _check_size(self, size: int) -> None:
         if size > self._limit:
             raise too_large(f"the body is over the limit of {self._limit} bytes")
-
-    def _has_no_body(self) -> bool:
-        headers = dict(self._protocol.scope["headers"])
-        return headers.get(b"content-length", b"0") == b"0" and b"transfer-encoding" not in headers
 
     def _begin(self) -> None:
         call, prepare = self._call, self.route.prepare
