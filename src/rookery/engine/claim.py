@@ -94,7 +94,7 @@ def _hand_out(ledger: Ledger, op: Claim, rows: list[Row], leases: list[Row]) -> 
     for queue, count in of_queue.items():
         queue.counts[PENDING] -= count
         queue.counts[ACTIVE] += count
-        ledger.changed.add(queue)
+        ledger.touch(queue)
         limits.record_claims(ledger, queue, count)
     if rows:
         ledger.due(until + 1)

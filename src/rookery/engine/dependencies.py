@@ -45,7 +45,7 @@ def unblock(ledger: Ledger, seq: int, limit: int) -> int:
         if state == PENDING and waiting_on == 0:
             queue = ledger.queue_of(queue_id)
             queue.blocked -= 1
-            ledger.changed.add(queue)
+            ledger.touch(queue)
     ledger.execute("UPDATE job SET dependents = dependents - ? WHERE seq = ?", (len(waiting), seq))
     if len(waiting) == limit:
         ledger.due(ledger.now)

@@ -66,7 +66,7 @@ def forget(ledger: Ledger, job: Job) -> None:
     if job.waiting_on:
         queue.blocked -= job.state == PENDING
         dependencies.stop_waiting(ledger, job.seq)
-    ledger.changed.add(queue)
+    ledger.touch(queue)
     if job.unique_key is not None:
         unique.release_key(ledger, job.queue, job.unique_key, job.seq)
     _ended_badly(ledger, job)

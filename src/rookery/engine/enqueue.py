@@ -70,7 +70,7 @@ def create_job(ledger: Ledger, new: NewJob, batch_id: str | None = None) -> Enqu
     queue.enqueued += 1
     if waiting_on and state == PENDING:
         queue.blocked += 1
-    ledger.changed.add(queue)
+    ledger.touch(queue)
     ledger.emit("enqueued", job_id, queue.name)
     return EnqueuedJob(job_id, state)
 

@@ -60,7 +60,7 @@ def _is_plain(item: Completion, lease: int, namespace: str) -> bool:
 def _count(ledger: Ledger, queue: Queue, job_id: str) -> None:
     queue.counts[ACTIVE] -= 1
     queue.counts[COMPLETED] += 1
-    ledger.changed.add(queue)
+    ledger.touch(queue)
     ledger.emit("completed", job_id, queue.name)
 
 

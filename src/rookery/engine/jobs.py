@@ -81,7 +81,7 @@ def shift_count(ledger: Ledger, queue: Queue, job: Job, state: str) -> None:
     queue.counts[state] += 1
     if job.waiting_on:
         queue.blocked += (state == PENDING) - (job.state == PENDING)
-    ledger.changed.add(queue)
+    ledger.touch(queue)
 
 
 def place_in_line(ledger: Ledger, job: Job) -> int:

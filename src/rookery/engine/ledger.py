@@ -88,7 +88,7 @@ class Ledger:
         self.next_due = NEVER
         self.has_changes = False
         self.events: list[Event] = []
-        self.changed: set[Queue] = set()
+        self.changed: dict[Queue, None] = {}
         self.seen_workers: dict[tuple[str, str], tuple[int, str | None, str]] = {}
         self._new_jobs: list[tuple[Any, ...]] = []
         self._queues: dict[str, Queue] = {}
@@ -109,7 +109,7 @@ class Ledger:
         self.now = max(now, self._stored_now)
         self.ids.advance(self.now, entropy)
         self.events = []
-        self.changed = set()
+        self.changed = {}
         self._changes_before = self.db.total_changes()
 
     def flush(self) -> None:
@@ -196,7 +196,11 @@ class Ledger:
         """The queue's row is gone."""
         self._queues.pop(queue.name, None)
         self._queues_by_id.pop(queue.id, None)
-        self.changed.discard(queue)
+        self.changed.pop(queue, None)
+
+    def touch(self, queue: Queue) -> None:
+        """The queue's counts or settings have changed."""
+        self.changed[queue] = None
 
     def _keep(self, queue: Queue) -> Queue:
         self._queues[queue.name] = queue

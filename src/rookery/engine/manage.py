@@ -96,7 +96,7 @@ def move(ledger: Ledger, op: Move) -> Done | Refusal:
         for queue, step in ((source, -1), (target, 1)):
             queue.counts[job.state] += step
             queue.blocked += step * blocked
-            ledger.changed.add(queue)
+            ledger.touch(queue)
         ledger.emit("moved", job.id, target.name, json_text({"from": source.name, "to": target.name}))
     return Done("moved")
 

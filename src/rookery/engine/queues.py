@@ -96,7 +96,7 @@ def _delete_chunk(ledger: Ledger, queue: Queue | None, states: tuple[str, ...], 
 
 
 def _write_settings(ledger: Ledger, queue: Queue) -> None:
-    ledger.changed.add(queue)
+    ledger.touch(queue)
     ledger.execute(
         "UPDATE queue SET paused_at = ?, max_concurrency = ?, rate = ?, window = ? WHERE id = ?",
         (queue.paused_at, queue.max_concurrency, queue.rate, queue.window, queue.id),
