@@ -55,7 +55,7 @@ def _jobs(db, state: str, offset: int, count: int) -> None:  # type: ignore[no-u
         "ended_at": f"iif(:state = 'completed', {_FAR_AHEAD}, NULL)",
         "attempt": ":state = 'completed'",
         "was_completed": ":state = 'completed'",
-        **dict.fromkeys(("order_by_due", "waiting_on", "failures", "lost_leases", "batch_open", "dependents"), "0"),
+        **dict.fromkeys(("order_by_due", "waiting_on", "failures", "lost_leases", "batch_open", "has_dependents"), "0"),
     }
     db.execute(
         f"INSERT INTO job ({', '.join(columns)}) {_NUMBERS} SELECT {', '.join(columns.values())} FROM number",

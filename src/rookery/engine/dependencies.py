@@ -1,6 +1,7 @@
 """Jobs that wait for other jobs: out of the line until every dependency has completed once."""
 
 from rookery.engine.ledger import Ledger
+from rookery.engine.ops import CHUNK
 from rookery.model.job import PENDING
 
 
@@ -22,7 +23,7 @@ def wait_for(ledger: Ledger, seq: int, job_ids: list[str]) -> int:
     unmet = 0
     for job_id in job_ids:
         dependency = ledger.execute(
-            "UPDATE job SET dependents = dependents + 1 WHERE id = ? AND was_completed = 0 RETURNING seq", (job_id,)
+            "UPDATE job SET has_dependents = 1 WHERE id = ? AND was_completed = 0 RETURNING seq", (job_id,)
         ).get
         if dependency is not None:
             ledger.execute("INSERT INTO dependency VALUES (?, ?)", (dependency, seq))
@@ -30,39 +31,37 @@ def wait_for(ledger: Ledger, seq: int, job_ids: list[str]) -> int:
     return unmet
 
 
-def unblock(ledger: Ledger, seq: int, limit: int) -> int:
-    """A job has completed: tell at most `limit` of those that wait for it. How many were told."""
-    waiting = ledger.execute(
-        "DELETE FROM dependency WHERE (dependency, dependent) IN "
-        "(SELECT dependency, dependent FROM dependency WHERE dependency = ? ORDER BY dependent LIMIT ?) "
-        "RETURNING dependent",
-        (seq, limit),
+def unblock(ledger: Ledger, seq: int) -> int:
+    """A job has completed: tell those that wait for it, one chunk now and the rest when time passes."""
+    told = ledger.execute(
+        """
+        DELETE FROM dependency WHERE (dependency, dependent) IN (
+          SELECT dependency, dependent FROM dependency WHERE dependency = ? ORDER BY dependent LIMIT ?)
+        RETURNING dependent
+        """,
+        (seq, CHUNK),
     ).fetchall()
-    for row in ledger.executemany(
-        "UPDATE job SET waiting_on = waiting_on - 1 WHERE seq = ? RETURNING queue, state, waiting_on", sorted(waiting)
+    for queue_id, state, waiting_on in ledger.executemany(
+        "UPDATE job SET waiting_on = waiting_on - 1 WHERE seq = ? RETURNING queue, state, waiting_on", sorted(told)
     ):
-        queue_id, state, waiting_on = row
         if state == PENDING and waiting_on == 0:
             queue = ledger.queue_of(queue_id)
             queue.blocked -= 1
             ledger.touch(queue)
-    ledger.execute("UPDATE job SET dependents = dependents - ? WHERE seq = ?", (len(waiting), seq))
-    if len(waiting) == limit:
+    if len(told) == CHUNK:
+        ledger.execute("INSERT OR IGNORE INTO unblocking VALUES (?)", (seq,))
         ledger.due(ledger.now)
-    return len(waiting)
+    else:
+        ledger.execute("DELETE FROM unblocking WHERE dependency = ?", (seq,))
+    return len(told)
 
 
-def unblock_some(ledger: Ledger, limit: int) -> int:
-    """Go on telling dependents of jobs that had too many to be told at once."""
-    seq = ledger.execute("SELECT seq FROM job WHERE was_completed = 1 AND dependents > 0 ORDER BY seq LIMIT 1").get
-    return 0 if seq is None else unblock(ledger, seq, limit)
+def unblock_more(ledger: Ledger) -> int:
+    """Go on telling the dependents of a job that had too many to be told at once."""
+    seq = ledger.execute("SELECT dependency FROM unblocking ORDER BY dependency LIMIT 1").get
+    return 0 if seq is None else unblock(ledger, seq)
 
 
 def stop_waiting(ledger: Ledger, seq: int) -> None:
     """The job is gone: it waits for nothing any more."""
-    ledger.execute(
-        "UPDATE job SET dependents = dependents - 1 "
-        "WHERE seq IN (SELECT dependency FROM dependency WHERE dependent = ?)",
-        (seq,),
-    )
     ledger.execute("DELETE FROM dependency WHERE dependent = ?", (seq,))

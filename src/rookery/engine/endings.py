@@ -3,7 +3,6 @@
 from rookery.engine import chains, dependencies, job_batches, unique
 from rookery.engine.jobs import Job, change_state
 from rookery.engine.ledger import Ledger
-from rookery.engine.ops import CHUNK
 from rookery.model.job import CANCELLED, DEAD, PENDING
 
 
@@ -15,8 +14,8 @@ def completed(ledger: Ledger, job: Job, result: str | None, step_status: str, ex
         job_batches.count_member(ledger, job.batch_id, job.seq, succeeded=True)
     if chains.is_step(job):
         chains.step_completed(ledger, job, result, step_status, exit_reason)
-    if job.dependents:
-        dependencies.unblock(ledger, job.seq, CHUNK)
+    if job.has_dependents:
+        dependencies.unblock(ledger, job.seq)
 
 
 def bury(ledger: Ledger, job: Job, error: str) -> None:

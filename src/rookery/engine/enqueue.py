@@ -33,17 +33,20 @@ def enqueue(ledger: Ledger, op: Enqueue) -> Enqueued | Refusal:
 
 
 def _fault_of(ledger: Ledger, op: Enqueue) -> Refusal | None:
-    """Why these jobs cannot be added. Own ids may be depended on by the jobs behind them."""
+    """Why these jobs cannot be added. A job may depend on one before it, if that is sure to be added."""
     own_ids: set[str] = set()
+    sure_ids: set[str] = set()
     for new in op.jobs:
         if new.depends_on:
-            missing = dependencies.unknown_among(ledger, new.depends_on, own_ids, op.namespace)
+            missing = dependencies.unknown_among(ledger, new.depends_on, sure_ids, op.namespace)
             if missing is not None:
                 return Refusal.invalid(f"depends_on: job {missing} does not exist")
         if new.id is not None:
             if new.id in own_ids or _exists(ledger, new.id):
                 return Refusal(Refusal.CONFLICT, f"job_id {new.id} is already taken", new.id)
             own_ids.add(new.id)
+            if new.unique_key is None:
+                sure_ids.add(new.id)
     return None
 
 
@@ -125,7 +128,7 @@ def _row(
         new.parent_id,
         chain_id,
         chain_step,
-        0,  # dependents
+        0,  # has_dependents
         0,  # was_completed
         None,  # hold_reason
         new.payload,

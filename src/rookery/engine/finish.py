@@ -12,7 +12,7 @@ from rookery.model.job import ACTIVE, COMPLETED, HELD, PENDING
 from rookery.model.names import DEFAULT_NAMESPACE
 
 _LOOK: Final = """
-    SELECT id, seq, queue, lease, coalesce(unique_key, batch_id, chain_id, nullif(dependents, 0))
+    SELECT id, seq, queue, lease, coalesce(unique_key, batch_id, chain_id, nullif(has_dependents, 0))
       FROM job
      WHERE id = ? AND state = 'active' AND agent IS NULL
 """

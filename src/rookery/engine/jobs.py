@@ -42,7 +42,7 @@ class Job(msgspec.Struct):
     batch_open: int
     chain_id: str | None
     chain_step: int | None
-    dependents: int
+    has_dependents: int
     was_completed: int
     agent: str | None
 

@@ -161,7 +161,7 @@ class Ledger:
               coalesce((SELECT min(lease_until) + 1 FROM job WHERE lease_until IS NOT NULL), ?1),
               coalesce((SELECT min(expire_at) FROM job
                          WHERE expire_at IS NOT NULL AND state IN ('pending', 'scheduled', 'retrying', 'held')), ?1),
-              iif(EXISTS (SELECT 1 FROM job WHERE was_completed = 1 AND dependents > 0), 0, ?1))
+              iif(EXISTS (SELECT 1 FROM unblocking), 0, ?1))
             """,
             (NEVER,),
         ).get

@@ -15,7 +15,7 @@ def tick(ledger: Ledger, op: Tick) -> Ticked:
     expired = _expire(ledger)
     reclaimed = _reclaim(ledger)
     promoted = _promote(ledger)
-    unblocked = dependencies.unblock_some(ledger, CHUNK)
+    unblocked = dependencies.unblock_more(ledger)
     ledger.find_next_due()
     return Ticked(promoted, reclaimed, expired, more=CHUNK in (expired, reclaimed, promoted, unblocked))
 

@@ -73,7 +73,7 @@ CREATE TABLE job (
   parent_id       TEXT,
   chain_id        TEXT,
   chain_step      INTEGER,
-  dependents      INTEGER NOT NULL,           -- jobs that wait for this one
+  has_dependents  INTEGER NOT NULL,           -- whether any job ever waited for this one
   was_completed   INTEGER NOT NULL,
   hold_reason     TEXT,
   payload         TEXT NOT NULL,
@@ -97,9 +97,6 @@ CREATE INDEX job_expiring ON job (expire_at)
   WHERE expire_at IS NOT NULL AND state IN ('pending', 'scheduled', 'retrying', 'held');
 
 CREATE INDEX job_ended ON job (ended_at) WHERE ended_at IS NOT NULL;
-
--- Completed jobs whose dependents have not all been told yet.
-CREATE INDEX job_unblocking ON job (seq) WHERE was_completed = 1 AND dependents > 0;
 
 CREATE TABLE error (
   id         INTEGER PRIMARY KEY,
@@ -136,6 +133,11 @@ CREATE TABLE dependency (
   PRIMARY KEY (dependency, dependent)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX dependency_of_dependent ON dependency (dependent);
+
+-- Completed jobs that have more dependents than could be told at once.
+CREATE TABLE unblocking (
+  dependency INTEGER PRIMARY KEY
+) STRICT;
 
 CREATE TABLE job_batch (
   id               TEXT PRIMARY KEY,
