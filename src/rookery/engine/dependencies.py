@@ -58,7 +58,7 @@ def unblock(ledger: Ledger, seq: int) -> int:
 
 def unblock_more(ledger: Ledger) -> int:
     """Go on telling the dependents of a job that had too many to be told at once."""
-    seq = ledger.execute("SELECT dependency FROM unblocking ORDER BY dependency LIMIT 1").get
+    seq = ledger.execute("SELECT min(dependency) FROM unblocking").get
     return 0 if seq is None else unblock(ledger, seq)
 
 

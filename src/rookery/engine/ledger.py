@@ -161,7 +161,7 @@ class Ledger:
               coalesce((SELECT min(lease_until) + 1 FROM job WHERE lease_until IS NOT NULL), ?1),
               coalesce((SELECT min(expire_at) FROM job
                          WHERE expire_at IS NOT NULL AND state IN ('pending', 'scheduled', 'retrying', 'held')), ?1),
-              iif(EXISTS (SELECT 1 FROM unblocking), 0, ?1))
+              iif((SELECT min(dependency) FROM unblocking) IS NULL, ?1, 0))
             """,
             (NEVER,),
         ).get
@@ -187,6 +187,10 @@ class Ledger:
     def queue_of(self, queue_id: int) -> Queue:
         """The queue that a job's row names."""
         return self._queues_by_id[queue_id]
+
+    def throttled_queues(self) -> list[Queue]:
+        """The queues that have a rate."""
+        return [queue for queue in self._queues.values() if queue.rate is not None]
 
     def sees(self, namespace: str, queue_id: int) -> bool:
         """Whether a caller of that namespace may see the queue."""

@@ -42,21 +42,17 @@ def record_claims(ledger: Ledger, queue: Queue, count: int) -> None:
 
 
 def forget_old_claims(ledger: Ledger, limit: int) -> int:
-    """Delete claims that have left their window."""
-    return len(
-        ledger.execute(
-            """
-            DELETE FROM throttle_claim WHERE (queue, at, n) IN (
-              SELECT throttle_claim.queue, at, n
-                FROM queue
-                JOIN throttle_claim ON throttle_claim.queue = queue.id AND at <= ?1 - coalesce(queue.window, 0)
-               WHERE queue.rate IS NOT NULL
-               LIMIT ?2)
-            RETURNING n
-            """,
-            (ledger.now, limit),
+    """Delete claims that have left their window, at most `limit` of each queue; the most of any queue."""
+    most = 0
+    for queue in ledger.throttled_queues():
+        old = ledger.execute(
+            "SELECT at, n FROM throttle_claim WHERE queue = ? AND at <= ? ORDER BY at, n LIMIT ?",
+            (queue.id, ledger.now - (queue.window or 0), limit),
         ).fetchall()
-    )
+        if old:
+            ledger.execute("DELETE FROM throttle_claim WHERE queue = ? AND (at, n) <= (?, ?)", (queue.id, *old[-1]))
+        most = max(most, len(old))
+    return most
 
 
 def _claims_in_window(ledger: Ledger, queue: Queue, now: int) -> int:

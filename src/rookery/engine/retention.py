@@ -17,7 +17,7 @@ def purge(ledger: Ledger, op: Purge) -> Ticked:
     batches = ledger.execute(
         """
         DELETE FROM job_batch WHERE id IN (
-          SELECT id FROM job_batch WHERE pending = 0 AND created_at < ? ORDER BY created_at, id LIMIT ?)
+          SELECT id FROM job_batch WHERE pending = 0 AND created_at < ? ORDER BY created_at, rowid LIMIT ?)
         RETURNING 1
         """,
         (op.before, CHUNK),

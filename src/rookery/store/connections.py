@@ -5,7 +5,7 @@ from pathlib import Path
 
 import apsw
 
-from rookery.store.migrations import migrate
+from rookery.store.migrations import check_usable, migrate
 
 WRITER_CACHE_KIB = 48 * 1024
 READER_CACHE_KIB = 8 * 1024
@@ -21,6 +21,7 @@ def open_writer(path: str | Path, *, durability: str = "full") -> apsw.Connectio
     db = apsw.Connection(str(path), statementcachesize=STATEMENT_CACHE)
     try:
         db.set_busy_timeout(BUSY_TIMEOUT_MS)
+        check_usable(db)
         _use_wal(db)
         db.execute(f"PRAGMA synchronous = {SYNCHRONOUS[durability]}")
         db.execute(f"PRAGMA cache_size = -{WRITER_CACHE_KIB}")

@@ -16,17 +16,12 @@ class UnusableStore(Exception):
 
 
 def migrate(db: apsw.Connection) -> None:
-    """Apply what is missing; refuse a file that is newer than this program."""
+    """Apply what is missing, step by step."""
     steps = _steps()
     while True:
         db.execute("BEGIN IMMEDIATE")
         try:
-            version = _version(db)
-            if version > len(steps):
-                raise UnusableStore(
-                    f"the store has schema version {version}, this program knows up to {len(steps)}: "
-                    "run the newer version of Rookery that wrote it"
-                )
+            version = check_usable(db)
             if version == len(steps):
                 db.execute("ROLLBACK")
                 return
@@ -40,13 +35,20 @@ def migrate(db: apsw.Connection) -> None:
             raise
 
 
-def _version(db: apsw.Connection) -> int:
-    version = int(db.pragma("user_version"))
+def check_usable(db: apsw.Connection) -> int:
+    """The version of the store's schema; refuses a file that is not ours, or newer than this program."""
     is_ours = db.pragma("application_id") == APPLICATION_ID
-    is_empty = db.execute("SELECT count(*) FROM sqlite_schema").get == 0
-    if not is_ours and not is_empty:
-        raise UnusableStore("the file is an SQLite database, but not a store of Rookery")
-    return version if is_ours else 0
+    if not is_ours:
+        if db.execute("SELECT count(*) FROM sqlite_schema").get:
+            raise UnusableStore("the file is an SQLite database, but not a store of Rookery")
+        return 0
+    version, newest = int(db.pragma("user_version")), len(_steps())
+    if version > newest:
+        raise UnusableStore(
+            f"the store has schema version {version}, this program knows up to {newest}: "
+            "run the newer version of Rookery that wrote it"
+        )
+    return version
 
 
 def _steps() -> list[str]:
