@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
-from rookery.http.errors import ApiError, invalid, too_large, unparsable
+from rookery.http.errors import invalid, too_large, unparsable
 from rookery.http.settings import HttpSettings
 from rookery.model.names import DEFAULT_NAMESPACE, NAMESPACE_MARK, queue_name_fault, stored_name
 from rookery.node.batcher import resolver
@@ -23,7 +23,6 @@ SMALL_BODY: Final = 1 << 20
 """What a call about one job may have around its payload."""
 LARGE_BODY: Final = 64 << 20
 """What a call about many jobs may have."""
-BODY_TIMEOUT: Final = 60.0
 
 
 class CallerGone(Exception):
@@ -83,30 +82,15 @@ class Call:
         declared = self.headers.get(b"content-length")
         if declared is not None and int(declared) > limit:
             raise too_large(f"the body has {int(declared)} bytes, the limit is {limit}")
-        message = await self._receive()
-        if not message.get("more_body", False) and message["type"] == "http.request":
-            whole: bytes = message["body"]
-            if len(whole) > limit:
-                raise too_large(f"the body is over the limit of {limit} bytes")
-            return whole
-        return await self._rest_of_body(message, limit)
-
-    async def _rest_of_body(self, message: MutableMapping[str, Any], limit: int) -> bytes:
         chunks, size = [], 0
-        try:
-            async with asyncio.timeout(BODY_TIMEOUT):
-                while True:
-                    if message["type"] != "http.request":
-                        raise CallerGone
-                    chunks.append(message["body"])
-                    size += len(message["body"])
-                    if size > limit:
-                        raise too_large(f"the body is over the limit of {limit} bytes")
-                    if not message.get("more_body", False):
-                        return b"".join(chunks)
-                    message = await self._receive()
-        except TimeoutError:
-            raise ApiError(408, "REQUEST_TIMEOUT", f"the body did not arrive within {BODY_TIMEOUT:.0f} s") from None
+        while (message := await self._receive())["type"] == "http.request":
+            chunks.append(message["body"])
+            size += len(message["body"])
+            if size > limit:
+                raise too_large(f"the body is over the limit of {limit} bytes")
+            if not message.get("more_body", False):
+                return b"".join(chunks)
+        raise CallerGone
 
     async def parse(self, decoder: "msgspec.json.Decoder[T]", limit: int | None = None) -> T:
         """The body as a record; an empty one counts as `{}`."""

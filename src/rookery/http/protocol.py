@@ -15,13 +15,14 @@ from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from rookery.engine.ops import ClaimedJob
-from rookery.http.call import BODY_TIMEOUT, LARGE_BODY, Answer, Call, Route, Scope
+from rookery.http.call import LARGE_BODY, Answer, Call, Route, Scope
 from rookery.http.errors import too_large
 from rookery.http.gate import API_ROUTES, COMMON_HEADERS, Gate, answer_to, server_timing
 from rookery.node.waiters import Waiter
 
 LARGEST_HEAD: Final = 64 << 10
-HEAD_TIMEOUT: Final = 30.0
+REQUEST_TIMEOUT: Final = 60.0
+"""Seconds in which a request must have arrived whole, once it has begun."""
 
 _COMMON: Final = b"".join(b"%s: %s\r\n" % header for header in COMMON_HEADERS)
 _HEADS: Final = {
@@ -52,7 +53,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Whoever waits for the caller hears that it is gone."""
-        self.meet_deadline()
+        self._meet_deadline()
         if self._idle_check is not None:
             self._idle_check.cancel()
         super().connection_lost(exc)
@@ -65,8 +66,12 @@ class BoundedProtocol(HttpToolsProtocol):
                 self._refuse(431, "HEAD_TOO_LARGE", f"the request's head is over {LARGEST_HEAD} bytes")
                 return
         super().data_received(data)
-        if self._is_in_head:
-            self.set_deadline(HEAD_TIMEOUT)
+        if self._deadline is None and self._is_incomplete():
+            self._deadline = self.loop.call_later(REQUEST_TIMEOUT, self.timeout_keep_alive_handler)
+
+    def _is_incomplete(self) -> bool:
+        cycle = self.cycle
+        return self._is_in_head or (cycle is not None and cycle.more_body and not cycle.response_complete)
 
     def on_message_begin(self) -> None:
         """A head begins."""
@@ -76,9 +81,13 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """The head is whole: take the fast lane if this is for it."""
         self._is_in_head = False
-        self.meet_deadline()
         if not self._take_fast_lane():
             super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """The request is whole."""
+        self._meet_deadline()
+        super().on_message_complete()
 
     def on_response_complete(self) -> None:
         """Go on with what was pipelined. One timer watches over the connection, not one for each answer."""
@@ -121,13 +130,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self.cycle = FastCycle(self, route, params)  # type: ignore[assignment]
         return True
 
-    def set_deadline(self, seconds: float) -> None:
-        """Close the connection if the request is not whole by then."""
-        if self._deadline is None:
-            self._deadline = self.loop.call_later(seconds, self.timeout_keep_alive_handler)
-
-    def meet_deadline(self) -> None:
-        """The request, or its head, is whole."""
+    def _meet_deadline(self) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
@@ -149,7 +152,6 @@ class FastCycle:
     __slots__ = (
         "_call",
         "_limit",
-        "_op",
         "_protocol",
         "_started",
         "_waiter",
@@ -193,7 +195,6 @@ class FastCycle:
                 self._gate.node.abandon(self._waiter)
         elif not self.response_complete:
             if not self.more_body:
-                self._protocol.meet_deadline()
                 self._begin()
             else:
                 self._receive_more()
@@ -211,7 +212,6 @@ class FastCycle:
             return
         if len(self.body) > HIGH_WATER_LIMIT:
             self._protocol.flow.resume_reading()
-        self._protocol.set_deadline(BODY_TIMEOUT)
 
     def _check_size(self, size: int) -> None:
         if size > self._limit:
