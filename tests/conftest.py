@@ -126,6 +126,7 @@ def start_server(tmp_path: Path) -> Iterator[Callable[..., ServerProcess]]:
     for server in servers:
         if server.process.poll() is None:
             server.kill()
+        server.http.close()
 
 
 @pytest.fixture(scope="module")

@@ -47,7 +47,7 @@ def _engine_flags(function: Command) -> Command:
 )
 @click.option(
     "--data-dir",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=click.Path(path_type=Path),
     default="data",
     show_default=True,
     help="Storage directory, created if missing.",

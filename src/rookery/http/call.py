@@ -123,7 +123,7 @@ class Call:
 
     def watch_gone(self) -> asyncio.Future[Any]:
         """A future that is done once the caller has closed the connection. Cancel it in the end."""
-        return asyncio.ensure_future(self._receive())
+        return asyncio.ensure_future(until_gone(self._receive))
 
     def query(self) -> dict[str, str]:
         """The query's parameters; of one given twice, the last."""
@@ -137,6 +137,12 @@ class Call:
         if self.namespace != DEFAULT_NAMESPACE and NAMESPACE_MARK in name:
             raise invalid(f"{field} must not contain {NAMESPACE_MARK}")
         return stored_name(self.namespace, name)
+
+
+async def until_gone(receive: Receive) -> None:
+    """Wait until the caller has closed the connection."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 def decode(decoder: "msgspec.json.Decoder[T]", body: bytes) -> T:

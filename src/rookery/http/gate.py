@@ -17,7 +17,7 @@ from starlette.routing import Match, Router
 from starlette.routing import Route as Pattern
 
 from rookery.http import jobs, observe, produce, queues, work
-from rookery.http.call import Answer, Call, CallerGone, Receive, Route, Scope, Send, Stream
+from rookery.http.call import Answer, Call, CallerGone, Receive, Route, Scope, Send, Stream, until_gone
 from rookery.http.errors import ApiError, invalid, not_found, overloaded, storage_down
 from rookery.http.openapi import docs_routes
 from rookery.http.rate_limit import RateLimiter, client_of, retry_after_seconds
@@ -152,7 +152,7 @@ def _credential(headers: dict[bytes, bytes]) -> bytes | None:
     if scheme.lower() == b"bearer" and token:
         return token
     cookies = dict(part.strip().partition(b"=")[::2] for part in headers.get(b"cookie", b"").split(b";"))
-    return cookies.get(b"rookery_api_key") or cookies.get(b"corvo_api_key")
+    return cookies.get(b"rookery_api_key") or cookies.get(b"corvo_api_key") or None
 
 
 def answer_to(error: BaseException, scope: Scope) -> Answer:
@@ -190,7 +190,7 @@ async def _send_stream(stream: Stream, started: float, receive: Receive, send: S
     headers = [*COMMON_HEADERS, (b"server-timing", server_timing(started)), *_STREAM_HEADERS]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     await send({"type": "http.response.body", "body": b"", "more_body": True})
-    gone = asyncio.ensure_future(_until_gone(receive))
+    gone = asyncio.ensure_future(until_gone(receive))
     frames = asyncio.ensure_future(_send_frames(stream, send))
     try:
         await asyncio.wait({gone, frames}, return_when=asyncio.FIRST_COMPLETED)
@@ -205,8 +205,3 @@ async def _send_stream(stream: Stream, started: float, receive: Receive, send: S
 async def _send_frames(stream: Stream, send: Send) -> None:
     async for frame in stream.frames:
         await send({"type": "http.response.body", "body": frame, "more_body": True})
-
-
-async def _until_gone(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass

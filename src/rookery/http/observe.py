@@ -102,18 +102,21 @@ async def stream_events(call: Call) -> Stream:
 
 async def _event_frames(call: Call, after: int, wanted: EventFilter) -> AsyncIterator[bytes]:
     """Read what is new, wait for news, read again. Nothing is kept for a reader who is slow."""
-    node = call.node
+    node, loop = call.node, asyncio.get_running_loop()
+    silent_since = loop.time()
     while True:
         news, newest = node.news(), last_event(node.reader)
         async for page in _pages(call, after, newest, wanted):
             for event in page:
                 yield b"id: %d\nevent: %s\ndata: %s\n\n" % (event.seq, event.type.encode(), msgspec.json.encode(event))
+                silent_since = loop.time()
         after = max(after, newest)
         if node.is_closing:
             return
-        done, _ = await asyncio.wait({news}, timeout=KEEPALIVE)
-        if not done:
+        await asyncio.wait({news}, timeout=max(0.0, silent_since + KEEPALIVE - loop.time()))
+        if loop.time() >= silent_since + KEEPALIVE:
             yield b":keepalive\n\n"
+            silent_since = loop.time()
 
 
 def _filter(call: Call, query: dict[str, str]) -> EventFilter:

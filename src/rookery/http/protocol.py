@@ -60,12 +60,12 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Take in what came; a request that is not whole yet has so much room and so much time."""
+        super().data_received(data)
         if self._is_in_head:
             self._head_size += len(data)
             if self._head_size > LARGEST_HEAD:
                 self._refuse(431, "HEAD_TOO_LARGE", f"the request's head is over {LARGEST_HEAD} bytes")
                 return
-        super().data_received(data)
         if self._deadline is None and self._is_incomplete():
             self._deadline = self.loop.call_later(REQUEST_TIMEOUT, self.timeout_keep_alive_handler)
 
