@@ -154,6 +154,16 @@ def test_clearing_goes_in_chunks_and_spares_jobs_that_come_meanwhile(
     assert bench.claimed_ids() == [newcomer]
 
 
+def test_a_job_that_comes_while_its_queue_is_deleted_keeps_its_unique_key(bench: Workbench) -> None:
+    bench.do(Enqueue(jobs=[NewJob(queue="q") for _ in range(CHUNK + 1)]))
+    first = bench.do(DeleteQueue(queue="q"))
+    newcomer = bench.add(unique_key="k")
+    last = bench.do(DeleteQueue(queue="q", up_to=first.up_to))
+
+    assert last.done
+    assert bench.add(unique_key="k") == newcomer
+
+
 def test_deleting_a_queue_takes_all_its_jobs_and_settings(bench: Workbench) -> None:
     jobs = fill(bench)
     bench.add(unique_key="k")

@@ -64,12 +64,12 @@ def delete(ledger: Ledger, op: DeleteQueue) -> Cleared:
     queue = ledger.find_queue(op.queue)
     cleared = _delete_chunk(ledger, queue, STATES, op.up_to)
     if queue is not None and cleared.done:
-        ledger.execute("DELETE FROM unique_lock WHERE queue = ?", (queue.id,))
         ledger.execute("DELETE FROM throttle_claim WHERE queue = ?", (queue.id,))
         if any(queue.counts.values()):
             queue.paused_at = queue.max_concurrency = queue.rate = queue.window = None
             _write_settings(ledger, queue)
         else:
+            ledger.execute("DELETE FROM unique_lock WHERE queue = ?", (queue.id,))
             ledger.execute("DELETE FROM queue WHERE id = ?", (queue.id,))
             ledger.forget_queue(queue)
     return cleared
