@@ -32,7 +32,7 @@ from rookery.engine.ops import (
 from tests.conftest import START
 from tests.unit.workbench import Workbench
 
-SMALL = {"CONSTANT", "machine", "queue", "unblocking", "worker"}
+SMALL = {"CONSTANT", "given", "machine", "queue", "unblocking", "worker"}
 
 
 def one_of_each(bench: Workbench) -> None:

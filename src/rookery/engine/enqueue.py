@@ -1,6 +1,5 @@
 """Adding jobs: check every one of them, then write all of them."""
 
-from itertools import repeat
 from typing import Any
 
 import msgspec
@@ -118,7 +117,17 @@ def _row(
         new.max_delay,
         now,
         new.scheduled_at,
-        *_NEVER_RUN,
+        None,  # started_at
+        None,  # completed_at
+        None,  # failed_at
+        None,  # ended_at
+        None,  # held_at
+        None,  # lease
+        None,  # lease_length
+        None,  # lease_until
+        None,  # outcome
+        None,  # worker_id
+        None,  # hostname
         expire_at,
         new.expire_after,
         new.unique_key,
@@ -140,7 +149,3 @@ def _row(
         new.checkpoint,
         None,  # result
     )
-
-
-_NEVER_RUN = tuple(repeat(None, 11))
-"""The columns from started_at to hostname."""

@@ -2,6 +2,7 @@
 
 from typing import Any, Final
 
+import apsw
 import msgspec
 
 from rookery.engine import agents, chains, endings, leases
@@ -12,9 +13,11 @@ from rookery.model.job import ACTIVE, COMPLETED, HELD, PENDING
 from rookery.model.names import DEFAULT_NAMESPACE
 
 _LOOK: Final = """
-    SELECT id, seq, queue, lease, coalesce(unique_key, batch_id, chain_id, nullif(has_dependents, 0))
-      FROM job
-     WHERE id = ? AND state = 'active' AND agent IS NULL
+    SELECT id, seq, queue, lease
+      FROM carray(?) AS given
+     CROSS JOIN job ON job.id = given.value
+     WHERE state = 'active' AND agent IS NULL
+       AND unique_key IS NULL AND batch_id IS NULL AND chain_id IS NULL AND has_dependents = 0
 """
 _COMPLETE: Final = """
     UPDATE job
@@ -26,8 +29,8 @@ _COMPLETE: Final = """
 
 def ack(ledger: Ledger, ops: list[Ack]) -> list[Acked]:
     """Complete jobs. Those that nothing hangs on are written together; the others have their turn one by one."""
-    ids = [(item.job_id,) for op in ops for item in op.items]
-    plain = {row[0]: row for row in ledger.executemany(_LOOK, ids) if row[4] is None}
+    ids = tuple([item.job_id for op in ops for item in op.items])
+    plain = {row[0]: row for row in ledger.execute(_LOOK, (apsw.carray(ids),))} if ids else {}
     to_write: list[tuple[Any, ...]] = []
     results = []
     for op in ops:

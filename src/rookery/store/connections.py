@@ -21,7 +21,9 @@ def open_writer(path: str | Path, *, durability: str = "full") -> apsw.Connectio
     db = apsw.Connection(str(path), statementcachesize=STATEMENT_CACHE)
     try:
         db.set_busy_timeout(BUSY_TIMEOUT_MS)
+        db.execute("BEGIN")
         check_usable(db)
+        db.execute("ROLLBACK")
         _use_wal(db)
         db.execute(f"PRAGMA synchronous = {SYNCHRONOUS[durability]}")
         db.execute(f"PRAGMA cache_size = -{WRITER_CACHE_KIB}")

@@ -36,7 +36,10 @@ def migrate(db: apsw.Connection) -> None:
 
 
 def check_usable(db: apsw.Connection) -> int:
-    """The version of the store's schema; refuses a file that is not ours, or newer than this program."""
+    """The version of the store's schema; refuses a file that is not ours, or newer than this program.
+
+    Called inside a transaction: another process may be making the file at this moment.
+    """
     is_ours = db.pragma("application_id") == APPLICATION_ID
     if not is_ours:
         if db.execute("SELECT count(*) FROM sqlite_schema").get:
