@@ -140,22 +140,27 @@ async def _run(
     address: tuple[str, int], node_settings: NodeSettings, http_settings: HttpSettings, shutdown_timeout: float
 ) -> None:
     host, port = address
+    data_dir = node_settings.data_dir.absolute()
     try:
         listener = bind(host, port)
     except OSError as error:
-        raise click.ClickException(f"cannot listen on {host}:{port}: {error.strerror or error}") from None
+        reason = error.strerror or error
+        raise click.ClickException(f"cannot listen on {host}:{port}: {reason} (--bind takes another address)") from None
     try:
         node = Node(node_settings)
     except (DataDirectoryInUse, UnusableStore) as error:
         raise click.ClickException(str(error)) from None
+    except (FileExistsError, NotADirectoryError):
+        raise click.ClickException(f"cannot use the data directory {data_dir}: it is a file") from None
     except (OSError, apsw.Error) as error:
-        raise click.ClickException(f"cannot use the data directory {node_settings.data_dir}: {error}") from None
+        raise click.ClickException(f"cannot use the data directory {data_dir}: {error}") from None
     bound = listener.getsockname()
     if host in ("0.0.0.0", "::") and http_settings.admin_password is None:
         logger.warning("listening on all interfaces without any credential: everybody who reaches it is admin")
     shown = f"[{bound[0]}]" if ":" in bound[0] else bound[0]
-    logger.info("rookery %s ready on http://%s:%d (data in %s)", __version__, shown, bound[1], node_settings.data_dir)
+    logger.info("rookery %s ready on http://%s:%d (data in %s)", __version__, shown, bound[1], data_dir)
     await serve(node, http_settings, listener, shutdown_timeout)
+    logger.info("stopped")
 
 
 def _tune_interpreter() -> None:

@@ -132,7 +132,7 @@ class _Routes:
                 allowed.add(route.method)
         if allowed:
             raise ApiError(405, "METHOD_NOT_ALLOWED", f"{method} is not allowed here, use {', '.join(sorted(allowed))}")
-        raise not_found("there is nothing at this path")
+        raise not_found(f"there is nothing at {unquote(path)[:200]}, see /docs for what there is")
 
 
 async def _never_called(_: Any) -> None:

@@ -99,10 +99,10 @@ async def set_throttle(call: Call) -> Answer:
     request = await call.parse(_throttle_decoder)
     if request.rate is None or not 0 < request.rate <= LARGEST_COUNT:
         raise invalid(f"rate must be between 1 and {LARGEST_COUNT}")
-    if request.period:
-        field, window = "period", duration(request.period, 0, "period")
-    else:
-        field, window = "window_ms" if request.window_ms is not None else "period", request.window_ms or 0
+    if not request.period and request.window_ms is None:
+        raise invalid("period (like 1m) or window_ms is required")
+    field = "period" if request.period else "window_ms"
+    window = duration(request.period, request.window_ms or 0, "period")
     if not 0 < window <= LONGEST:
         raise invalid(f"{field} must be more than 0 and at most a hundred years")
     await call.node.submit(Throttle(queue=_queue(call), rate=request.rate, window=window, namespace=call.namespace))

@@ -56,7 +56,7 @@ class HttpServer(uvicorn.Server):
 async def serve(node: Node, settings: HttpSettings, listener: socket.socket, shutdown_timeout: float) -> None:
     """Serve until a signal says stop."""
     server = HttpServer(node, settings, shutdown_timeout)
-    await node.start()
+    node.start()
     try:
         await server.serve(sockets=[listener])
     finally:

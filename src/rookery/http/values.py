@@ -70,7 +70,7 @@ def count(value: int | None, default: int, field: str) -> int:
 
 def lease_text(lease: int) -> str:
     """A lease token as callers get it."""
-    return f"{lease:x}"
+    return f"{lease:016x}"
 
 
 def lease_number(text: str | None) -> int | None:

@@ -8,7 +8,7 @@ from typing import Any, Final
 import apsw
 import msgspec
 
-from rookery.engine import Machine
+from rookery.engine import Batch, Machine
 from rookery.engine.ops import (
     AnyOperation,
     Claim,
@@ -16,7 +16,7 @@ from rookery.engine.ops import (
     Cleared,
     ClearQueue,
     DeleteQueue,
-    Tick,
+    Sweep,
 )
 from rookery.log.local import LocalLog
 from rookery.model.job import CANCELLED, COMPLETED, DEAD
@@ -51,10 +51,11 @@ class Node:
         try:
             self._machine = Machine(self._directory.store, durability=settings.durability)
             self.reader: apsw.Connection = open_reader(self._directory.store)
+            self.clock = Clock(not_before=self.reader.execute("SELECT now FROM machine").get)
+            self._machine.apply(Batch(self.clock.now(), [Sweep()]))
         except BaseException:
             self._directory.release()
             raise
-        self.clock = Clock(not_before=self.reader.execute("SELECT now FROM machine").get)
         self._log = LocalLog(self._machine, self.clock.now)
         self._batcher = Batcher(self._log, settings.most_waiting, self._after_commit)
         self._waiters = Waiters(self._machine, self._batcher, self.clock, settings.most_claims)
@@ -62,9 +63,8 @@ class Node:
         self._end_watchers: dict[str, set[asyncio.Future[None]]] = {}
         self._news: asyncio.Future[None] | None = None
 
-    async def start(self) -> None:
+    def start(self) -> None:
         """Begin to keep time."""
-        await self.submit(Tick())
         self._timers.start()
 
     async def stop(self) -> None:
