@@ -166,12 +166,18 @@ Handler = Callable[[Call], Awaitable[Answer | Stream]]
 Prepare = Callable[[Call, bytes], Work]
 
 
+def says(description: str) -> msgspec.Meta:
+    """What a field means, for the description of the API."""
+    return msgspec.Meta(description=description)
+
+
 class Parameter(msgspec.Struct, frozen=True):
-    """A query parameter, for the description of the API."""
+    """A parameter of the query, or a header, for the description of the API."""
 
     name: str
     description: str
     type: str = "string"
+    place: str = "query"
 
 
 class Route(msgspec.Struct, frozen=True, kw_only=True):
@@ -184,7 +190,7 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     summary: str
     request: Any = None
     answers: dict[int, Any]
-    query: tuple[Parameter, ...] = ()
+    parameters: tuple[Parameter, ...] = ()
     tag: str = ""
     is_public: bool = False
     charges_itself: bool = False

@@ -1,12 +1,12 @@
 """One job: look at it, wait for it, retry, cancel, move, delete, hold, approve, reject."""
 
 import asyncio
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
 
 from rookery.engine.ops import Approve, Cancel, Delete, Hold, JobOperation, Move, Refusal, Reject, Retry
-from rookery.http.call import Answer, Call, Handler, Parameter, Route, json_answer
+from rookery.http.call import Answer, Call, Handler, Parameter, Route, json_answer, says
 from rookery.http.errors import invalid, not_found, refused
 from rookery.http.values import rank
 from rookery.http.work import DEFAULT_WAIT, LONGEST_WAIT, Status
@@ -17,15 +17,15 @@ from rookery.store.views import JobView, read_job
 class MoveRequest(msgspec.Struct):
     """Where to, and what to begin anew."""
 
-    queue: str = ""
-    reset_attempt: bool | None = False
-    priority: str | int | None = None
+    queue: Annotated[str, says("Required. The target")] = ""
+    reset_attempt: Annotated[bool | None, says("Begin to count attempts anew")] = False
+    priority: Annotated[str | int | None, says("A new priority")] = None
 
 
 class HoldRequest(msgspec.Struct):
     """Why."""
 
-    reason: str | None = None
+    reason: Annotated[str | None, says("Shown as `hold_reason`")] = None
 
 
 _move_decoder = msgspec.json.Decoder(MoveRequest)
@@ -130,7 +130,7 @@ ROUTES = [
         handler=wait_for_job,
         summary="A job, as soon as it has ended",
         answers={200: JobView, 202: JobView},
-        query=(Parameter("timeout", "Seconds to wait: 30 by default, 60 at the most", "number"),),
+        parameters=(Parameter("timeout", "Seconds to wait: 30 by default, 60 at the most", "number"),),
         tag="Jobs",
     ),
     Route(

@@ -183,7 +183,7 @@ ROUTES = [
         handler=list_events,
         summary="A page of the timeline",
         answers={200: EventsAnswer},
-        query=(
+        parameters=(
             Parameter("after_seq", "Only events behind this one", "integer"),
             Parameter("limit", "At most so many: 100 by default, 1000 at the most", "integer"),
             *_FILTERS,
@@ -196,7 +196,7 @@ ROUTES = [
         handler=stream_events,
         summary="The timeline as it happens (server-sent events)",
         answers={200: "text/event-stream"},
-        query=(Parameter("last_event_id", "Replay what came behind this event first", "integer"), *_FILTERS),
+        parameters=(Parameter("last_event_id", "Replay what came behind this event first", "integer"), *_FILTERS),
         tag="Looking on",
     ),
     Route(

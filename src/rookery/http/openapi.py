@@ -64,12 +64,12 @@ def _operation(route: Route, schema_of: dict[str, Any]) -> dict[str, Any]:
         + [
             {
                 "name": parameter.name,
-                "in": "query",
+                "in": parameter.place,
                 "required": False,
                 "description": parameter.description,
                 "schema": {"type": parameter.type},
             }
-            for parameter in route.query
+            for parameter in route.parameters
         ],
         "responses": {str(status): _response(answer, schema_of) for status, answer in route.answers.items()},
     }

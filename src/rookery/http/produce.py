@@ -1,14 +1,14 @@
 """Producing: enqueue one job, or many at once."""
 
 from hashlib import sha256
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
 
 from rookery.engine.agents import Agent
 from rookery.engine.chains import Step
 from rookery.engine.ops import Enqueue, Enqueued, EnqueuedJob, IdempotencyKey, NewJob, NewJobBatch, Refusal
-from rookery.http.call import Answer, Call, Work, decode, hot_route
+from rookery.http.call import Answer, Call, Parameter, Work, decode, hot_route, says
 from rookery.http.errors import ApiError, invalid, refused, too_large
 from rookery.http.values import LARGEST_COUNT, Raw, compact_json, count, duration, given_json, instant, rank
 from rookery.model.backoff import NATIVE_POLICIES
@@ -24,9 +24,9 @@ _CONFLICTS: Final = ("keep", "replace", "reschedule")
 class AgentRequest(msgspec.Struct):
     """Limits of an agent job; 0 means none."""
 
-    max_iterations: int | None = 0
-    max_cost_usd: float | None = 0.0
-    iteration_timeout: str | None = ""
+    max_iterations: Annotated[int | None, says("0 = no limit")] = 0
+    max_cost_usd: Annotated[float | None, says("0 = no limit")] = 0.0
+    iteration_timeout: Annotated[str | None, says("A duration; a hint for workers")] = ""
 
 
 class ChainRequest(msgspec.Struct):
@@ -40,43 +40,63 @@ class ChainRequest(msgspec.Struct):
 class EnqueueRequest(msgspec.Struct):
     """A job to add."""
 
-    queue: str = ""
-    payload: Raw = msgspec.field(default_factory=Raw)
-    priority: str | int | None = None
-    unique_key: str | None = None
-    unique_period: int | None = None
-    unique_on_conflict: str | None = None
-    max_retries: int | None = None
-    max_lost_leases: int | None = None
-    retry_backoff: str | None = None
-    retry_base_delay: str | None = None
-    retry_max_delay: str | None = None
-    scheduled_at: str | None = None
-    expire_after: str | None = None
-    tags: dict[str, Scalar] | None = None
-    checkpoint: Raw = msgspec.field(default_factory=Raw)
-    agent: AgentRequest | None = None
-    chain: Raw = msgspec.field(default_factory=Raw)
-    depends_on: list[str] | None = None
-    parent_id: str | None = None
-    chain_id: str | None = None
-    chain_step: int | None = None
-    chain_config: dict[str, Raw] | None = None
-    job_id: str | None = None
+    queue: Annotated[str, says("Required. Up to 255 bytes; the queue comes into being with its first job")] = ""
+    payload: Annotated[
+        Raw, says("Any JSON value, `{}` if absent; at most 256 KiB unless the server says otherwise")
+    ] = msgspec.field(default_factory=Raw)
+    priority: Annotated[
+        str | int | None, says("`critical`, `high` or `normal` (or 0, 1, 2); any other name means normal")
+    ] = None
+    unique_key: Annotated[
+        str | None,
+        says("While a job of the queue holds this key, an equal enqueue finds that job instead of adding one"),
+    ] = None
+    unique_period: Annotated[int | None, says("Seconds for which the key is held at the most, 3600 by default")] = None
+    unique_on_conflict: Annotated[
+        str | None, says("`keep` (default), `replace` or `reschedule` the waiting job that holds the key")
+    ] = None
+    max_retries: Annotated[int | None, says("Attempts in all, 3 by default; 0 and 1 both mean a single one")] = None
+    max_lost_leases: Annotated[
+        int | None, says("Dead after losing its lease this often in a row, 5 by default, 0 = never")
+    ] = None
+    retry_backoff: Annotated[str | None, says("`none`, `fixed`, `linear` or `exponential` (default)")] = None
+    retry_base_delay: Annotated[str | None, says("A duration like `5s` (default) or `1m30s`")] = None
+    retry_max_delay: Annotated[str | None, says("A duration, `10m` by default; `0s` = no limit")] = None
+    scheduled_at: Annotated[str | None, says("RFC 3339 time; the job waits for it")] = None
+    expire_after: Annotated[str | None, says("A duration; a job that has not begun by then is dead")] = None
+    tags: Annotated[dict[str, Scalar] | None, says("Names with strings, numbers, booleans or null")] = None
+    checkpoint: Annotated[Raw, says("What the first attempt is to go on from; any JSON value")] = msgspec.field(
+        default_factory=Raw
+    )
+    agent: Annotated[AgentRequest | None, says("Makes it an agent job: it runs again and again until it says done")] = (
+        None
+    )
+    chain: Annotated[
+        Raw,
+        says('`{"steps": [{"queue", "payload"}, …], "on_failure", "on_exit"}`; the first step is this job'),
+    ] = msgspec.field(default_factory=Raw)
+    depends_on: Annotated[list[str] | None, says("Ids of jobs that must have completed first")] = None
+    parent_id: Annotated[str | None, says("A free link to another job")] = None
+    chain_id: Annotated[str | None, says("Raw link to a chain; `chain` makes one")] = None
+    chain_step: Annotated[int | None, says("Raw link to a chain; `chain` makes one")] = None
+    chain_config: Annotated[dict[str, Raw] | None, says("Raw link to a chain; `chain` makes one")] = None
+    job_id: Annotated[str | None, says("The caller's own id: 1 to 128 of `A-Z a-z 0-9 . _ : -`; 409 if taken")] = None
 
 
 class JobBatchRequest(msgspec.Struct):
     """Follow the jobs together; enqueue a job when all have ended."""
 
-    callback_queue: str | None = None
-    callback_payload: Raw = msgspec.field(default_factory=Raw)
+    callback_queue: Annotated[str | None, says("Where one job is enqueued when all have ended")] = None
+    callback_payload: Annotated[Raw, says("Its payload; the counts are added under `batch`")] = msgspec.field(
+        default_factory=Raw
+    )
 
 
 class EnqueueBatchRequest(msgspec.Struct):
     """Jobs to add, all or none."""
 
-    jobs: list[EnqueueRequest] | None = None
-    batch: JobBatchRequest | None = None
+    jobs: Annotated[list[EnqueueRequest] | None, says("Required. Jobs as in `/enqueue`")] = None
+    batch: Annotated[JobBatchRequest | None, says("Follow them together")] = None
 
 
 class EnqueueAnswer(msgspec.Struct):
@@ -283,6 +303,14 @@ def _agent(request: AgentRequest) -> str:
     return msgspec.json.encode(agent).decode()
 
 
+_HEADERS: Final = (
+    Parameter(
+        "Idempotency-Key",
+        "The same key with the same body within a day gets the first answer again, and nothing is added",
+        place="header",
+    ),
+)
+
 ROUTES = [
     hot_route(
         "/api/v1/enqueue",
@@ -290,6 +318,7 @@ ROUTES = [
         summary="Add a job",
         request=EnqueueRequest,
         answers={201: EnqueueAnswer, 200: EnqueueAnswer},
+        parameters=_HEADERS,
         tag="Producing",
     ),
     hot_route(
@@ -299,6 +328,7 @@ ROUTES = [
         summary="Add many jobs, all or none",
         request=EnqueueBatchRequest,
         answers={201: EnqueueBatchAnswer},
+        parameters=_HEADERS,
         tag="Producing",
     ),
 ]

@@ -1,6 +1,6 @@
 """Queues: look at them, pause, resume, drain, clear, limit, delete."""
 
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
 
@@ -12,7 +12,7 @@ from rookery.engine.ops import (
     ResumeQueue,
     Throttle,
 )
-from rookery.http.call import Answer, Call, Handler, Parameter, Route, json_answer
+from rookery.http.call import Answer, Call, Handler, Parameter, Route, json_answer, says
 from rookery.http.errors import invalid, not_found
 from rookery.http.values import LARGEST_COUNT, duration
 from rookery.http.work import Status
@@ -23,15 +23,15 @@ from rookery.store.views import QueueView, read_queue, read_queues
 class ConcurrencyRequest(msgspec.Struct):
     """At most so many at a time; 0, null or nothing lifts the limit."""
 
-    max: int | None = None
+    max: Annotated[int | None, says("0, null or nothing lifts the limit")] = None
 
 
 class ThrottleRequest(msgspec.Struct):
     """So many claims in a period (`1m`) or in so many milliseconds."""
 
-    rate: int | None = None
-    period: str | None = None
-    window_ms: int | None = None
+    rate: Annotated[int | None, says("Required. Claims")] = None
+    period: Annotated[str | None, says("in a duration like `1m`")] = None
+    window_ms: Annotated[int | None, says("or in so many milliseconds")] = None
 
 
 class ClearAnswer(msgspec.Struct):
@@ -146,7 +146,7 @@ ROUTES = [
         handler=delete,
         summary="Delete a queue and all its jobs",
         answers={200: Status},
-        query=(Parameter("confirm", "Must be `true`"),),
+        parameters=(Parameter("confirm", "Must be `true`"),),
         tag="Queues",
     ),
     _action("pause", _setting(PauseQueue, "paused"), "No new claims"),

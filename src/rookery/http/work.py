@@ -1,6 +1,6 @@
 """Working: fetch, ack, fail, release, heartbeat."""
 
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
 
@@ -24,7 +24,7 @@ from rookery.engine.ops import (
     Return,
     Usage,
 )
-from rookery.http.call import Answer, Call, Work, decode, hot_route, json_answer
+from rookery.http.call import Answer, Call, Work, decode, hot_route, json_answer, says
 from rookery.http.errors import invalid, refused
 from rookery.http.values import Raw, duration, given_json, lease_number, lease_text
 from rookery.model.instants import format_instant
@@ -41,17 +41,19 @@ LONGEST_LEASE: Final = 86_400
 class FetchRequest(msgspec.Struct):
     """Who wants work, of which queues."""
 
-    queues: list[str] | None = None
-    worker_id: str | None = None
-    hostname: str | None = None
-    timeout: float | None = None
-    lease_duration: int | None = None
+    queues: Annotated[list[str] | None, says("Required. Names of queues")] = None
+    worker_id: Annotated[str | None, says("Names the worker in `/workers` and on the job")] = None
+    hostname: Annotated[str | None, says("Where it runs")] = None
+    timeout: Annotated[float | None, says("Seconds to wait for a job, 30 by default, 60 at the most")] = None
+    lease_duration: Annotated[
+        int | None, says("Seconds until the job goes to somebody else unless heartbeats renew it, 60 by default")
+    ] = None
 
 
 class FetchBatchRequest(FetchRequest):
     """The same, for several jobs at once."""
 
-    count: int | None = None
+    count: Annotated[int | None, says("How many jobs at the most, 1 by default, 512 at the most")] = None
 
 
 class FetchedJob(msgspec.Struct):
@@ -91,26 +93,29 @@ class UsageReport(msgspec.Struct):
 class AckRequest(msgspec.Struct):
     """The job is done."""
 
-    lease_token: str | None = None
-    result: Raw = msgspec.field(default_factory=Raw)
-    checkpoint: Raw = msgspec.field(default_factory=Raw)
-    usage: UsageReport | None = None
-    agent_status: str | None = None
-    hold_reason: str | None = None
-    step_status: str | None = None
-    exit_reason: str | None = None
+    lease_token: Annotated[
+        str | None,
+        says("From fetch; 409 `LEASE_LOST` if the job has been taken away since. Without it that is not checked"),
+    ] = None
+    result: Annotated[Raw, says("Kept on the job; any JSON value")] = msgspec.field(default_factory=Raw)
+    checkpoint: Annotated[Raw, says("Replaces the stored one")] = msgspec.field(default_factory=Raw)
+    usage: Annotated[UsageReport | None, says("What the attempt has cost")] = None
+    agent_status: Annotated[str | None, says("Agent jobs: `continue`, `done` or `hold`")] = None
+    hold_reason: Annotated[str | None, says("Agent jobs: why it holds")] = None
+    step_status: Annotated[str | None, says("Chain steps: `continue` or `exit`")] = None
+    exit_reason: Annotated[str | None, says("Chain steps: handed to the chain's `on_exit`")] = None
 
 
 class AckBatchItem(AckRequest):
     """One of many jobs that are done."""
 
-    job_id: str = ""
+    job_id: Annotated[str, says("Required")] = ""
 
 
 class AckBatchRequest(msgspec.Struct):
     """Jobs that are done."""
 
-    acks: list[AckBatchItem] | None = None
+    acks: Annotated[list[AckBatchItem] | None, says("Required. 1 to 512 items")] = None
 
 
 class AckBatchAnswer(msgspec.Struct):
@@ -129,9 +134,9 @@ class Status(msgspec.Struct):
 class FailRequest(msgspec.Struct):
     """The attempt has failed."""
 
-    lease_token: str | None = None
-    error: str | None = None
-    backtrace: str | None = None
+    lease_token: Annotated[str | None, says("From fetch")] = None
+    error: Annotated[str | None, says("What went wrong")] = None
+    backtrace: Annotated[str | None, says("Where")] = None
 
 
 class FailAnswer(msgspec.Struct):
@@ -146,25 +151,27 @@ class FailAnswer(msgspec.Struct):
 class ReleaseRequest(msgspec.Struct):
     """The job is handed back."""
 
-    lease_token: str | None = None
-    delay: str | None = None
-    checkpoint: Raw = msgspec.field(default_factory=Raw)
-    reason: str | None = None
+    lease_token: Annotated[str | None, says("From fetch")] = None
+    delay: Annotated[str | None, says("A duration to wait before the job is ready again")] = None
+    checkpoint: Annotated[Raw, says("What the next attempt is to go on from")] = msgspec.field(default_factory=Raw)
+    reason: Annotated[str | None, says("For the timeline")] = None
 
 
 class BeatRequest(msgspec.Struct):
     """What a worker reports of a job it works on."""
 
-    lease_token: str | None = None
-    progress: Raw = msgspec.field(default_factory=Raw)
-    checkpoint: Raw = msgspec.field(default_factory=Raw)
-    usage: UsageReport | None = None
+    lease_token: Annotated[str | None, says("From fetch")] = None
+    progress: Annotated[Raw, says("Any JSON value; told as an event")] = msgspec.field(default_factory=Raw)
+    checkpoint: Annotated[Raw, says("What another attempt would go on from")] = msgspec.field(default_factory=Raw)
+    usage: Annotated[UsageReport | None, says("What the attempt has cost so far")] = None
 
 
 class HeartbeatRequest(msgspec.Struct):
     """Jobs that are still worked on, by id."""
 
-    jobs: dict[str, BeatRequest | None] | None = None
+    jobs: Annotated[
+        dict[str, BeatRequest | None] | None, says("Jobs that are still worked on, by id; `{}` is enough for each")
+    ] = None
 
 
 class HeartbeatAnswer(msgspec.Struct):
