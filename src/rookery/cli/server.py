@@ -3,6 +3,7 @@
 import gc
 import logging
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,6 +28,10 @@ _ENGINE_FLAGS: Final = (
     "--license-key",
     "--license-public-key",
 )
+
+
+def _limit(flag: str, default: int, help: str) -> Callable[[Command], Command]:
+    return click.option(flag, type=click.IntRange(min=1), default=default, show_default=True, help=help)
 
 
 def _engine_flags(function: Command) -> Command:
@@ -68,21 +73,13 @@ def _engine_flags(function: Command) -> Command:
 @click.option("--retention-interval", type=DURATION, default="1h", show_default=True, help="How often to purge them.")
 @click.option("--shutdown-timeout", type=DURATION, default="500ms", show_default=True, help="For requests under way.")
 @switch("--rate-limit-enabled", True, "Limit requests per client.")
-@click.option("--rate-limit-read-rps", type=click.FloatRange(min=0, min_open=True), default=2000, show_default=True)
-@click.option("--rate-limit-read-burst", type=click.IntRange(min=1), default=4000, show_default=True)
-@click.option("--rate-limit-write-rps", type=click.FloatRange(min=0, min_open=True), default=1000, show_default=True)
-@click.option("--rate-limit-write-burst", type=click.IntRange(min=1), default=2000, show_default=True)
+@_limit("--rate-limit-read-rps", 2000, "Reads a second of one client.")
+@_limit("--rate-limit-read-burst", 4000, "Reads of one client at once.")
+@_limit("--rate-limit-write-rps", 1000, "Writes a second of one client.")
+@_limit("--rate-limit-write-burst", 2000, "Writes of one client at once.")
 @switch("--docs-enabled", True, "Serve /docs and /openapi.json.")
-@click.option(
-    "--raft-max-pending", type=click.IntRange(min=1), default=16_384, show_default=True, help="Writes that may wait."
-)
-@click.option(
-    "--raft-max-fetch-inflight",
-    type=click.IntRange(min=1),
-    default=64,
-    show_default=True,
-    help="Claims of one queue that may be under way at a time.",
-)
+@_limit("--raft-max-pending", 16_384, "Writes that may wait.")
+@_limit("--raft-max-fetch-inflight", 64, "Claims of one queue that may be under way at a time.")
 @click.option("--log-level", type=LOG_LEVELS, default=None, help="What goes to stderr.")
 @_engine_flags
 @click.pass_obj
@@ -99,9 +96,9 @@ def command(
     retention_interval: int,
     shutdown_timeout: int,
     rate_limit_enabled: bool,
-    rate_limit_read_rps: float,
+    rate_limit_read_rps: int,
     rate_limit_read_burst: int,
-    rate_limit_write_rps: float,
+    rate_limit_write_rps: int,
     rate_limit_write_burst: int,
     docs_enabled: bool,
     raft_max_pending: int,
