@@ -40,10 +40,17 @@ class AddressType(click.ParamType[tuple[str, int]]):
         return host.strip("[]") or "0.0.0.0", int(port)
 
 
-def switch(name: str, default: bool, help: str) -> Callable[[Command], Command]:
+def switch(name: str, default: bool, help: str, *, hidden: bool = False) -> Callable[[Command], Command]:
     """A flag that is switched on by `--name` and set by `--name=true` or `--name=false`."""
     return click.option(
-        name, type=click.BOOL, is_flag=False, flag_value=True, default=default, show_default=True, help=help
+        name,
+        type=click.BOOL,
+        is_flag=False,
+        flag_value=True,
+        default=default,
+        show_default=True,
+        help=help,
+        hidden=hidden,
     )
 
 

@@ -31,14 +31,15 @@ _ENGINE_FLAGS: Final = (
 
 
 def _limit(flag: str, default: int, help: str) -> Callable[[Command], Command]:
-    return click.option(flag, type=click.IntRange(min=1), default=default, show_default=True, help=help)
+    kind = click.FloatRange(min=0, min_open=True) if flag.endswith("-rps") else click.IntRange(min=1)
+    return click.option(flag, type=kind, default=default, show_default=True, help=help)
 
 
 def _engine_flags(function: Command) -> Command:
     """Flags of the server this one is compatible with, that mean nothing here."""
     for flag in _ENGINE_FLAGS:
         function = click.option(flag, hidden=True)(function)
-    return click.option("--no-compression", is_flag=True, hidden=True)(function)
+    return switch("--no-compression", False, "", hidden=True)(function)
 
 
 @click.command("server")
@@ -65,7 +66,7 @@ def _engine_flags(function: Command) -> Command:
     show_default=True,
     help="full: an answer means the write is on disk. relaxed: the operating system decides when.",
 )
-@click.option("--durable", is_flag=True, hidden=True, help="Same as --durability full.")
+@switch("--durable", False, "Same as --durability full.", hidden=True)
 @click.option(
     "--max-payload-size", type=click.IntRange(min=0), default=262_144, show_default=True, help="Bytes; 0 = no limit."
 )
@@ -96,9 +97,9 @@ def command(
     retention_interval: int,
     shutdown_timeout: int,
     rate_limit_enabled: bool,
-    rate_limit_read_rps: int,
+    rate_limit_read_rps: float,
     rate_limit_read_burst: int,
-    rate_limit_write_rps: int,
+    rate_limit_write_rps: float,
     rate_limit_write_burst: int,
     docs_enabled: bool,
     raft_max_pending: int,

@@ -5,6 +5,7 @@ from typing import Final
 import msgspec
 
 from rookery.engine.jobs import Job
+from rookery.model.jsontext import json_text
 
 STATUSES: Final = frozenset({"", "continue", "done", "hold"})
 
@@ -41,7 +42,7 @@ def judge(job: Job, status: str, cost_usd: float, hold_reason: str | None) -> Ve
             status = "hold"
     if status == "hold":
         reason = hold_reason or reason
-    return Verdict(status, msgspec.json.encode(agent).decode(), reason)
+    return Verdict(status, json_text(agent), reason)
 
 
 def _limit_reached(agent: Agent) -> str | None:

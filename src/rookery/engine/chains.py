@@ -8,6 +8,7 @@ from rookery.engine import enqueue
 from rookery.engine.jobs import Job
 from rookery.engine.ledger import Ledger
 from rookery.engine.ops import NewJob
+from rookery.model.jsontext import json_text
 from rookery.model.names import namespace_of, stored_name
 
 ON_EXIT: Final = -1
@@ -108,4 +109,4 @@ def _with_own_payload(payload: Payload, own: msgspec.Raw) -> str:
             payload.update(msgspec.json.decode(own, type=dict[str, msgspec.Raw]))
         except msgspec.ValidationError:
             payload["payload"] = own
-    return msgspec.json.encode(payload).decode()
+    return json_text(payload)

@@ -2,13 +2,12 @@
 
 from typing import Any
 
-import msgspec
-
 from rookery.engine import dependencies, idempotency, job_batches, unique
 from rookery.engine.ledger import Ledger, Queue
 from rookery.engine.ops import Enqueue, Enqueued, EnqueuedJob, NewJob, Refusal
 from rookery.model.durations import parse_duration
 from rookery.model.job import PENDING, SCHEDULED
+from rookery.model.jsontext import json_text
 
 
 def enqueue(ledger: Ledger, op: Enqueue) -> Enqueued | Refusal:
@@ -143,7 +142,7 @@ def _row(
         new.payload,
         new.tags,
         new.agent,
-        msgspec.json.encode(new.depends_on).decode() if new.depends_on else None,
+        json_text(new.depends_on) if new.depends_on else None,
         new.chain_config,
         None,  # progress
         new.checkpoint,

@@ -3,13 +3,13 @@
 from typing import Any, Final
 
 import apsw
-import msgspec
 
 from rookery.engine import agents, chains, endings, leases
 from rookery.engine.jobs import Job, change_state, find_job, place_in_line
 from rookery.engine.ledger import Ledger, Queue
 from rookery.engine.ops import Ack, Acked, Completion, Refusal
 from rookery.model.job import ACTIVE, COMPLETED, HELD, PENDING
+from rookery.model.jsontext import json_text
 from rookery.model.names import DEFAULT_NAMESPACE
 
 _LOOK: Final = """
@@ -122,7 +122,7 @@ def _ack_agent(ledger: Ledger, job: Job, item: Completion) -> None:
         held_at=None if goes_on else ledger.now,
     )
     _keep_values(ledger, job, item)
-    data = None if verdict.hold_reason is None else msgspec.json.encode({"reason": verdict.hold_reason}).decode()
+    data = None if verdict.hold_reason is None else json_text({"reason": verdict.hold_reason})
     ledger.emit("continued" if goes_on else "held", job.id, queue.name, data)
 
 

@@ -6,6 +6,7 @@ import msgspec
 
 from rookery.engine.ledger import Ledger
 from rookery.engine.ops import Enqueued, IdempotencyKey, Refusal
+from rookery.model.jsontext import json_text
 
 LIFETIME: Final = 24 * 3_600_000
 
@@ -28,5 +29,5 @@ def remember(ledger: Ledger, namespace: str, mark: IdempotencyKey, answer: Enque
     """Keep the answer for a day."""
     ledger.execute(
         "INSERT OR REPLACE INTO idempotency_key VALUES (?, ?, ?, ?, ?)",
-        (namespace, mark.key, mark.digest, msgspec.json.encode(answer).decode(), ledger.now + LIFETIME),
+        (namespace, mark.key, mark.digest, json_text(answer), ledger.now + LIFETIME),
     )

@@ -5,6 +5,7 @@ import msgspec
 from rookery.engine import enqueue
 from rookery.engine.ledger import Ledger
 from rookery.engine.ops import NewJob, NewJobBatch
+from rookery.model.jsontext import json_text
 from rookery.model.names import stored_name
 
 
@@ -68,4 +69,4 @@ def _callback_payload(batch: JobBatch) -> str:
         except msgspec.ValidationError:
             payload["callback_payload"] = msgspec.Raw(batch.callback_payload)
     payload["batch"] = counts
-    return msgspec.json.encode(payload).decode()
+    return json_text(payload)

@@ -87,8 +87,3 @@ def shift_count(ledger: Ledger, queue: Queue, job: Job, state: str) -> None:
 def place_in_line(ledger: Ledger, job: Job) -> int:
     """The order key of a job that becomes ready now."""
     return ledger.now if job.order_by_due else job.order_key
-
-
-def json_text(value: object) -> str:
-    """A value as compact JSON text."""
-    return msgspec.json.encode(value).decode()

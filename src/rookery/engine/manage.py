@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from rookery.engine import endings, unique
-from rookery.engine.jobs import Job, change_state, find_job, json_text, place_in_line
+from rookery.engine.jobs import Job, change_state, find_job, place_in_line
 from rookery.engine.ledger import Ledger
 from rookery.engine.ops import (
     Approve,
@@ -19,6 +19,7 @@ from rookery.engine.ops import (
 )
 from rookery.model.durations import parse_duration
 from rookery.model.job import ACTIVE, CANCELLED, COMPLETED, DEAD, HELD, PENDING, RETRYING, SCHEDULED
+from rookery.model.jsontext import json_text
 
 ALLOWED_STATES: Final[dict[type[JobOperation], frozenset[str]]] = {
     Retry: frozenset({DEAD, CANCELLED, COMPLETED, SCHEDULED}),

@@ -1,10 +1,11 @@
 """A worker hands a job back: the claim is undone as if it had never been, now or after a delay."""
 
 from rookery.engine import leases
-from rookery.engine.jobs import change_state, find_job, json_text, place_in_line
+from rookery.engine.jobs import change_state, find_job, place_in_line
 from rookery.engine.ledger import Ledger
 from rookery.engine.ops import Refusal, Release, Released, Return
 from rookery.model.job import PENDING, SCHEDULED
+from rookery.model.jsontext import json_text
 
 
 def release(ledger: Ledger, op: Release) -> Released:
