@@ -39,6 +39,7 @@ def _jobs(db, state: str, offset: int, count: int) -> None:  # type: ignore[no-u
         "seq": ":offset + n",
         "id": "printf('job_%026d', :offset + n)",
         "queue": "1",
+        "namespace": "'default'",
         "state": ":state",
         "rank": "2",
         "order_key": ":created",

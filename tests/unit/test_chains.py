@@ -10,7 +10,9 @@ from rookery.engine.ops import (
     Cancel,
     Completion,
     Delete,
+    Enqueue,
     Hold,
+    NewJob,
     Refusal,
     Reject,
 )
@@ -278,7 +280,25 @@ def test_a_linkage_that_is_no_chain_moves_nothing(bench: Workbench) -> None:
 
 def test_a_chain_stays_in_its_namespace(bench: Workbench) -> None:
     config = msgspec.json.encode({"steps": STEPS}).decode()
-    bench.add("acme::s0", chain_config=config, starts_chain=True)
+    job = NewJob(queue="acme::s0", chain_config=config, starts_chain=True)
+    bench.do(Enqueue(jobs=[job], namespace="acme"))
     bench.run("acme::s0")
 
     only_job(bench, "acme::s1")
+
+
+def test_a_chain_of_the_default_namespace_names_its_queues_in_full(bench: Workbench) -> None:
+    steps = [{"queue": "acme::s0"}, {"queue": "plain"}]
+    bench.add("acme::s0", chain_config=msgspec.json.encode({"steps": steps}).decode(), starts_chain=True)
+    bench.run("acme::s0")
+
+    only_job(bench, "plain")
+
+
+def test_a_raw_chain_with_a_blank_queue_stops_there(bench: Workbench) -> None:
+    steps = [{"queue": "s0"}, {"queue": " "}]
+    config = msgspec.json.encode({"steps": steps}).decode()
+    bench.add("s0", chain_config=config, chain_id="chn_x", chain_step=0)
+    bench.run("s0")
+
+    assert bench.rows("SELECT name FROM queue") == [("s0",)]

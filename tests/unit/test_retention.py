@@ -39,9 +39,9 @@ def test_a_finished_job_is_kept_for_a_week_and_then_forgotten(bench: Workbench) 
     bench.do(Cancel(job_id=cancelled))
 
     bench.advance(WEEK)
-    assert purge(bench).purged == 0
+    assert purge(bench).jobs == 0
     bench.advance(1)
-    assert purge(bench).purged == 3
+    assert purge(bench).jobs == 3
     assert not any(map(bench.exists, (completed, dead, cancelled)))
     assert bench.rows("SELECT count(*) FROM error") == [(0,)]
     assert (bench.queue("a").completed, bench.queue("b").dead, bench.queue("c").cancelled) == (0, 0, 0)
@@ -52,7 +52,7 @@ def test_a_completed_job_counts_from_its_completion(bench: Workbench) -> None:
     bench.advance(WEEK)
     bench.run()
     bench.advance(WEEK)
-    assert purge(bench).purged == 0
+    assert purge(bench).jobs == 0
     assert bench.exists(job_id)
 
 
@@ -64,11 +64,11 @@ def test_a_cancelled_job_counts_from_its_last_failure_or_else_its_creation(bench
     bench.advance(WEEK - 999)
     bench.do(Cancel(job_id=never_ran), Cancel(job_id=failed))
 
-    assert purge(bench).purged == 1
+    assert purge(bench).jobs == 1
     assert not bench.exists(never_ran)
     assert bench.exists(failed)
     bench.advance(1000)
-    assert purge(bench).purged == 1
+    assert purge(bench).jobs == 1
 
 
 def test_jobs_that_have_not_ended_are_never_purged(bench: Workbench) -> None:
@@ -82,7 +82,7 @@ def test_jobs_that_have_not_ended_are_never_purged(bench: Workbench) -> None:
     bench.do(Retry(job_id=retried))
 
     bench.advance(8 * WEEK)
-    assert purge(bench).purged == 0
+    assert purge(bench).jobs == 0
     assert all(map(bench.exists, (pending, scheduled, held, retrying, active, retried)))
 
 
@@ -92,8 +92,8 @@ def test_purging_goes_in_chunks(bench: Workbench) -> None:
 
     first, second = purge(bench), purge(bench)
 
-    assert (first.purged, first.more) == (CHUNK, True)
-    assert (second.purged, second.more) == (1, False)
+    assert (first.jobs, first.more) == (CHUNK, True)
+    assert (second.jobs, second.more) == (1, False)
     assert bench.rows("SELECT count(*) FROM job") == [(0,)]
 
 

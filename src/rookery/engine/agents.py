@@ -10,6 +10,10 @@ from rookery.model.jsontext import json_text
 STATUSES: Final = frozenset({"", "continue", "done", "hold"})
 
 
+HIGHEST_COST: Final = 1e15
+"""Where adding up ends, so that a sum is always a number."""
+
+
 class Agent(msgspec.Struct):
     """An agent's limits (0 = none) and how far it is."""
 
@@ -32,7 +36,7 @@ def judge(job: Job, status: str, cost_usd: float, hold_reason: str | None) -> Ve
     """Add up the cost and decide whether the agent may go on."""
     assert job.agent is not None
     agent = msgspec.json.decode(job.agent, type=Agent)
-    agent.total_cost_usd += max(0.0, cost_usd)
+    agent.total_cost_usd = min(agent.total_cost_usd + max(0.0, cost_usd), HIGHEST_COST)
     status = status or "done"
     reason = None
     if status == "continue":

@@ -9,7 +9,7 @@ from rookery.engine.jobs import Job
 from rookery.engine.ledger import Ledger
 from rookery.engine.ops import NewJob
 from rookery.model.jsontext import json_text
-from rookery.model.names import namespace_of, stored_name
+from rookery.model.names import queue_name_fault, stored_name
 
 ON_EXIT: Final = -1
 ON_FAILURE: Final = -2
@@ -88,8 +88,9 @@ def _chain_of(ledger: Ledger, job: Job) -> Chain | None:
 
 
 def _enqueue(ledger: Ledger, job: Job, step: Step, number: int, payload: Payload) -> None:
-    namespace = namespace_of(ledger.queue_of(job.queue).name)
-    config = ledger.execute("SELECT chain_config FROM job WHERE seq = ?", (job.seq,)).get
+    if queue_name_fault(step.queue) is not None:
+        return
+    config, namespace = ledger.execute("SELECT chain_config, namespace FROM job WHERE seq = ?", (job.seq,)).get
     enqueue.create_job(
         ledger,
         NewJob(
@@ -99,6 +100,7 @@ def _enqueue(ledger: Ledger, job: Job, step: Step, number: int, payload: Payload
             chain_step=number,
             chain_config=config,
         ),
+        namespace=namespace,
     )
 
 

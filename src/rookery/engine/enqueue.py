@@ -8,6 +8,7 @@ from rookery.engine.ops import Enqueue, Enqueued, EnqueuedJob, NewJob, Refusal
 from rookery.model.durations import parse_duration
 from rookery.model.job import PENDING, SCHEDULED
 from rookery.model.jsontext import json_text
+from rookery.model.names import DEFAULT_NAMESPACE
 
 
 def enqueue(ledger: Ledger, op: Enqueue) -> Enqueued | Refusal:
@@ -20,7 +21,7 @@ def enqueue(ledger: Ledger, op: Enqueue) -> Enqueued | Refusal:
     if refusal is not None:
         return refusal
     batch_id = None if op.batch is None else "batch_" + ledger.ids.text()
-    jobs = [create_job(ledger, new, batch_id) for new in op.jobs]
+    jobs = [create_job(ledger, new, batch_id, op.namespace) for new in op.jobs]
     if op.batch is not None and batch_id is not None:
         members = sum(job.status in (PENDING, SCHEDULED) for job in jobs)
         job_batches.open_batch(ledger, batch_id, op.namespace, op.batch, members)
@@ -53,7 +54,9 @@ def _exists(ledger: Ledger, job_id: str) -> bool:
     return ledger.execute("SELECT 1 FROM job WHERE id = ?", (job_id,)).fetchone() is not None
 
 
-def create_job(ledger: Ledger, new: NewJob, batch_id: str | None = None) -> EnqueuedJob:
+def create_job(
+    ledger: Ledger, new: NewJob, batch_id: str | None = None, namespace: str = DEFAULT_NAMESPACE
+) -> EnqueuedJob:
     """Add one job that nothing speaks against any more, or find the one that holds its unique key."""
     queue = ledger.queue(new.queue)
     if new.unique_key is not None:
@@ -66,7 +69,7 @@ def create_job(ledger: Ledger, new: NewJob, batch_id: str | None = None) -> Enqu
         unique.take_key(ledger, queue, new.unique_key, seq, new.unique_period)
     waiting_on = dependencies.wait_for(ledger, seq, new.depends_on) if new.depends_on else 0
     state = PENDING if new.scheduled_at is None else SCHEDULED
-    ledger.insert_job(_row(ledger, new, seq, job_id, queue, state, waiting_on, batch_id))
+    ledger.insert_job(_row(ledger, new, seq, job_id, queue, state, waiting_on, batch_id, namespace))
     queue.counts[state] += 1
     queue.enqueued += 1
     if waiting_on and state == PENDING:
@@ -85,6 +88,7 @@ def _row(
     state: str,
     waiting_on: int,
     batch_id: str | None,
+    namespace: str,
 ) -> tuple[Any, ...]:
     now = ledger.now
     expire_at = None
@@ -133,6 +137,7 @@ def _row(
         new.unique_period if new.unique_key is not None else None,
         batch_id,
         batch_id is not None,
+        namespace,
         new.parent_id,
         chain_id,
         chain_step,

@@ -29,7 +29,7 @@ _COMPLETE: Final = """
 
 def ack(ledger: Ledger, ops: list[Ack]) -> list[Acked]:
     """Complete jobs. Those that nothing hangs on are written together; the others have their turn one by one."""
-    ids = tuple([item.job_id for op in ops for item in op.items])
+    ids = tuple([item.job_id for op in ops for item in op.items if "\0" not in item.job_id])
     plain = {row[0]: row for row in ledger.execute(_LOOK, (apsw.carray(ids),))} if ids else {}
     to_write: list[tuple[Any, ...]] = []
     results = []
@@ -102,6 +102,7 @@ def _ack_agent(ledger: Ledger, job: Job, item: Completion) -> None:
         _complete(ledger, job, item)
         return
     goes_on = verdict.status == "continue"
+    _keep_values(ledger, job, item)
     if goes_on and endings.is_expired(ledger, job):
         job.outcome = "ack"
         endings.expire(ledger, job)
@@ -121,7 +122,6 @@ def _ack_agent(ledger: Ledger, job: Job, item: Completion) -> None:
         hold_reason=verdict.hold_reason,
         held_at=None if goes_on else ledger.now,
     )
-    _keep_values(ledger, job, item)
     data = None if verdict.hold_reason is None else json_text({"reason": verdict.hold_reason})
     ledger.emit("continued" if goes_on else "held", job.id, queue.name, data)
 

@@ -55,7 +55,9 @@ def _call_back_if_complete(ledger: Ledger, batch: JobBatch) -> None:
     if batch.pending or not batch.callback_queue:
         return
     enqueue.create_job(
-        ledger, NewJob(queue=stored_name(batch.namespace, batch.callback_queue), payload=_callback_payload(batch))
+        ledger,
+        NewJob(queue=stored_name(batch.namespace, batch.callback_queue), payload=_callback_payload(batch)),
+        namespace=batch.namespace,
     )
 
 

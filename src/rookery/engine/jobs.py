@@ -43,7 +43,6 @@ class Job(msgspec.Struct):
     chain_id: str | None
     chain_step: int | None
     has_dependents: int
-    was_completed: int
     agent: str | None
 
 

@@ -5,6 +5,7 @@ written to the file, or a batch was undone, they are thrown away and read again.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 import apsw
@@ -87,6 +88,7 @@ class Ledger:
         self.ids = IdSequence(0)
         self.next_due = NEVER
         self.has_changes = False
+        self.is_fresh = False
         self.events: list[Event] = []
         self.changed: dict[Queue, None] = {}
         self.seen_workers: dict[tuple[str, str], tuple[int, str | None, str]] = {}
@@ -103,7 +105,8 @@ class Ledger:
         """Start a batch at `now`, or at the latest time ever seen if the caller's clock has gone back."""
         self.execute("BEGIN IMMEDIATE")
         data_version = self.db.pragma("data_version")
-        if data_version != self._data_version:
+        self.is_fresh = data_version != self._data_version
+        if self.is_fresh:
             self._reload()
             self._data_version = data_version
         self.now = max(now, self._stored_now)
@@ -129,11 +132,23 @@ class Ledger:
             )
 
     def forget(self) -> None:
-        """Throw away every copy of a row; the next batch reads them again."""
+        """The batch was undone: throw away what it brought and every copy of a row, and read them again."""
         self._data_version = -1
-        self._new_jobs = []
+        self.events = []
+        self.changed = {}
+        with suppress(apsw.Error):
+            self._reload()
+
+    def is_outdated(self) -> bool:
+        """Whether somebody else has written to the file since the last batch."""
+        return bool(self.db.pragma("data_version") != self._data_version)
+
+    def queue_names(self) -> list[str]:
+        """All queues."""
+        return list(self._queues)
 
     def _reload(self) -> None:
+        self.is_fresh = True
         row = self.execute("SELECT now, last_id, job_seq, event_seq FROM machine").get
         self._stored_now, last_id, self.job_seq, self.event_seq = row
         self.ids = IdSequence(decode_ulid(last_id))

@@ -25,7 +25,7 @@ from rookery.engine import (
 )
 from rookery.engine.ledger import NEVER, Event, Ledger
 from rookery.engine.ops import AnyOperation, Batch, Result
-from rookery.store.connections import open_writer
+from rookery.store.connections import BUSY_TIMEOUT_MS, open_writer
 
 _ONE_BY_ONE: Final[dict[type, Callable[[Ledger, Any], Any]]] = {
     ops.Enqueue: enqueue.enqueue,
@@ -59,8 +59,10 @@ _TOGETHER: Final[dict[type, Callable[[Ledger, Any], Any]]] = {
 class Machine:
     """One store and the rules that change it. Several processes may each have a machine on one file."""
 
-    def __init__(self, path: str | Path = ":memory:", *, durability: str = "full") -> None:
-        self._db = open_writer(path, durability=durability)
+    def __init__(
+        self, path: str | Path = ":memory:", *, durability: str = "full", busy_timeout: int = BUSY_TIMEOUT_MS
+    ) -> None:
+        self._db = open_writer(path, durability=durability, busy_timeout=busy_timeout)
         self._ledger = Ledger(self._db)
 
     def apply(self, batch: Batch) -> list[Result]:
@@ -103,9 +105,9 @@ class Machine:
         return results
 
     def _undo(self) -> None:
-        self._ledger.forget()
         if self._db.in_transaction:
             self._db.execute("ROLLBACK")
+        self._ledger.forget()
 
     # --- what the last batch has brought
 
@@ -126,10 +128,17 @@ class Machine:
 
     @property
     def changed_queues(self) -> list[str]:
-        """The queues whose jobs or settings the last batch has changed."""
+        """The queues that the last batch has changed; all of them, if somebody else may have."""
+        if self._ledger.is_fresh:
+            return self._ledger.queue_names()
         return [queue.name for queue in self._ledger.changed]
 
     # --- what is to come
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether another process has written to the file since the last batch."""
+        return self._ledger.is_outdated()
 
     @property
     def next_due(self) -> int | None:

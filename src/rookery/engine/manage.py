@@ -1,5 +1,6 @@
 """What a person does to one job: retry, cancel, move, delete, hold, approve, reject."""
 
+from functools import partial
 from typing import Any, Final
 
 from rookery.engine import endings, unique
@@ -20,6 +21,7 @@ from rookery.engine.ops import (
 from rookery.model.durations import parse_duration
 from rookery.model.job import ACTIVE, CANCELLED, COMPLETED, DEAD, HELD, PENDING, RETRYING, SCHEDULED
 from rookery.model.jsontext import json_text
+from rookery.model.names import shown_name
 
 ALLOWED_STATES: Final[dict[type[JobOperation], frozenset[str]]] = {
     Retry: frozenset({DEAD, CANCELLED, COMPLETED, SCHEDULED}),
@@ -88,6 +90,7 @@ def move(ledger: Ledger, op: Move) -> Done | Refusal:
     source = ledger.queue_of(job.queue)
     target = ledger.queue(op.queue)
     rank = job.rank if op.rank is None else op.rank
+    shown = partial(shown_name, op.namespace)
     attempt = 0 if op.reset_attempt else job.attempt
     ledger.execute("UPDATE job SET queue = ?, rank = ?, attempt = ? WHERE seq = ?", (target.id, rank, attempt, job.seq))
     if target is not source:
@@ -98,7 +101,7 @@ def move(ledger: Ledger, op: Move) -> Done | Refusal:
             queue.counts[job.state] += step
             queue.blocked += step * blocked
             ledger.touch(queue)
-        ledger.emit("moved", job.id, target.name, json_text({"from": source.name, "to": target.name}))
+        ledger.emit("moved", job.id, target.name, json_text({"from": shown(source.name), "to": shown(target.name)}))
     return Done("moved")
 
 

@@ -357,11 +357,17 @@ class Purge(Operation, frozen=True):
 class Ticked(msgspec.Struct, frozen=True):
     """How much was due, and whether more is."""
 
-    promoted: int = 0
-    reclaimed: int = 0
-    expired: int = 0
-    purged: int = 0
-    more: bool = False
+    promoted: int
+    reclaimed: int
+    expired: int
+    more: bool
+
+
+class Purged(msgspec.Struct, frozen=True):
+    """How many jobs went, and whether there is more to forget."""
+
+    jobs: int
+    more: bool
 
 
 class Done(msgspec.Struct, frozen=True):
@@ -433,4 +439,4 @@ AnyOperation = (
     | Sweep
     | Purge
 )
-Result = Enqueued | Claimed | Acked | Failed | Released | Beaten | Cleared | Ticked | Done | Refusal
+Result = Enqueued | Claimed | Acked | Failed | Released | Beaten | Cleared | Ticked | Purged | Done | Refusal

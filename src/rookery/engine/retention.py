@@ -5,13 +5,13 @@ from typing import Final
 from rookery.engine import endings
 from rookery.engine.jobs import select_jobs
 from rookery.engine.ledger import Ledger
-from rookery.engine.ops import CHUNK, Purge, Ticked
+from rookery.engine.ops import CHUNK, Purge, Purged
 
 EVENTS_KEPT: Final = 10_000
 """The newest events stay, however old they are."""
 
 
-def purge(ledger: Ledger, op: Purge) -> Ticked:
+def purge(ledger: Ledger, op: Purge) -> Purged:
     """Delete one chunk of each kind."""
     jobs = _purge_jobs(ledger, op.before)
     batches = ledger.execute(
@@ -23,7 +23,7 @@ def purge(ledger: Ledger, op: Purge) -> Ticked:
         (op.before, CHUNK),
     ).fetchall()
     events = _purge_events(ledger, op.before)
-    return Ticked(purged=jobs, more=CHUNK in (jobs, len(batches), events))
+    return Purged(jobs, more=CHUNK in (jobs, len(batches), events))
 
 
 def _purge_jobs(ledger: Ledger, before: int) -> int:

@@ -4,7 +4,7 @@ from rookery.engine import dependencies, endings, limits, workers
 from rookery.engine.fail import attempt_failed
 from rookery.engine.jobs import Job, change_state, place_in_line, select_jobs
 from rookery.engine.ledger import Ledger
-from rookery.engine.ops import CHUNK, Sweep, Tick, Ticked
+from rookery.engine.ops import CHUNK, Purged, Sweep, Tick, Ticked
 from rookery.model.job import PENDING, RETRYING
 
 POISONED = "lease lost {} times: the worker died or stopped heartbeating"
@@ -94,7 +94,7 @@ def _promote(ledger: Ledger) -> int:
     return len(jobs)
 
 
-def sweep(ledger: Ledger, op: Sweep) -> Ticked:
+def sweep(ledger: Ledger, op: Sweep) -> Purged:
     """Delete one chunk each of the locks, keys, claims and workers whose time is over, and note the time."""
     ledger.execute("UPDATE machine SET now = ?", (ledger.now,))
     locks = ledger.execute(
@@ -115,4 +115,4 @@ def sweep(ledger: Ledger, op: Sweep) -> Ticked:
     ).fetchall()
     claims = limits.forget_old_claims(ledger, CHUNK)
     silent = workers.forget_silent(ledger, CHUNK)
-    return Ticked(more=CHUNK in (len(locks), len(keys), claims, silent))
+    return Purged(0, more=CHUNK in (len(locks), len(keys), claims, silent))

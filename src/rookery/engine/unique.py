@@ -70,6 +70,10 @@ def _take_over(ledger: Ledger, holder: Job, new: NewJob) -> None:
     if expire_at is not None:
         ledger.due(expire_at)
     ledger.execute(
-        "UPDATE job SET payload = ?, rank = ?, tags = ?, expire_after = ?, expire_at = ? WHERE seq = ?",
-        (new.payload, new.rank, new.tags, new.expire_after, expire_at, holder.seq),
+        """
+        UPDATE job
+           SET payload = ?, rank = ?, tags = ?, expire_after = ?, expire_at = ?, unique_period = ?
+         WHERE seq = ?
+        """,
+        (new.payload, new.rank, new.tags, new.expire_after, expire_at, new.unique_period, holder.seq),
     )

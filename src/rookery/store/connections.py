@@ -16,7 +16,7 @@ STATEMENT_CACHE = 200
 SYNCHRONOUS = {"full": "FULL", "relaxed": "NORMAL"}
 
 
-def open_writer(path: str | Path, *, durability: str = "full") -> apsw.Connection:
+def open_writer(path: str | Path, *, durability: str = "full", busy_timeout: int = BUSY_TIMEOUT_MS) -> apsw.Connection:
     """Open (or create) a store for writing and bring its schema up to date."""
     db = apsw.Connection(str(path), statementcachesize=STATEMENT_CACHE)
     try:
@@ -30,6 +30,7 @@ def open_writer(path: str | Path, *, durability: str = "full") -> apsw.Connectio
         db.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
         db.execute("PRAGMA journal_size_limit = 67108864")
         migrate(db)
+        db.set_busy_timeout(busy_timeout)
     except BaseException:
         db.close()
         raise

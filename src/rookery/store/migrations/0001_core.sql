@@ -70,6 +70,7 @@ CREATE TABLE job (
   unique_period   INTEGER,
   batch_id        TEXT,
   batch_open      INTEGER NOT NULL,           -- 1 until its job batch has counted it
+  namespace       TEXT NOT NULL,              -- of whoever made it; its chain's queues are named in it
   parent_id       TEXT,
   chain_id        TEXT,
   chain_step      INTEGER,
