@@ -193,7 +193,7 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     parameters: tuple[Parameter, ...] = ()
     tag: str = ""
     is_public: bool = False
-    charges_itself: bool = False
+    takes_many: bool = False
 
 
 def hot_route(path: str, prepare: Prepare, *, large: bool = False, **rest: Any) -> Route:
@@ -202,4 +202,4 @@ def hot_route(path: str, prepare: Prepare, *, large: bool = False, **rest: Any) 
     async def handler(call: Call) -> Answer:
         return await call.run(prepare(call, await call.body(LARGE_BODY if large else call.small_body)))
 
-    return Route(method="POST", path=path, handler=handler, prepare=prepare, charges_itself=large, **rest)
+    return Route(method="POST", path=path, handler=handler, prepare=prepare, takes_many=large, **rest)

@@ -87,9 +87,9 @@ class Gate:
             namespace, limiter = self._namespace(headers), self._limiter
         if limiter is not None:
             client = client_of(headers, scope["client"])
-            charge = partial(limiter.charge, client, scope["method"] in _READ_METHODS)
-            if not route.charges_itself:
-                charge(1)
+            is_read = scope["method"] in _READ_METHODS
+            limiter.charge(client, is_read, 1)
+            charge = partial(limiter.charge_items, client, is_read)
         return Call(self.node, self._settings, scope, receive, headers, params, namespace, charge)
 
     def _namespace(self, headers: dict[bytes, bytes]) -> str:

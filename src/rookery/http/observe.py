@@ -82,21 +82,20 @@ async def list_events(call: Call) -> Answer:
 
 async def _pages(call: Call, after: int, newest: int, wanted: EventFilter) -> AsyncIterator[list[EventView]]:
     """What came behind `after` up to `newest`, in windows small enough that no read holds up the server."""
-    window = newest if wanted.job_ids else READ_WINDOW
     after = max(after, first_event(call.node.reader) - 1)
     while after < newest:
-        until = min(after + window, newest)
-        yield read_events(call.node.reader, after, until, window, wanted, call.namespace)
-        after = until
+        until = newest if wanted.job_ids else min(after + READ_WINDOW, newest)
+        page = read_events(call.node.reader, after, until, READ_WINDOW, wanted, call.namespace)
+        yield page
+        after = page[-1].seq if len(page) == READ_WINDOW else until
         await asyncio.sleep(0)
 
 
 async def stream_events(call: Call) -> Stream:
     """The timeline as it happens, as server-sent events."""
     query = call.query()
-    header = call.headers.get(b"last-event-id")
-    given = query.get("last_event_id") or (header.decode("latin-1") if header else None)
-    after = last_event(call.node.reader) if given is None else _number(given, "last_event_id", 0, least=0)
+    given = call.headers.get(b"last-event-id", b"").decode("latin-1") or query.get("last_event_id")
+    after = last_event(call.node.reader) if not given else _number(given, "last_event_id", 0, least=0)
     return Stream(_event_frames(call, after, _filter(call, query)))
 
 

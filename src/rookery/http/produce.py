@@ -6,7 +6,7 @@ from typing import Annotated, Final
 import msgspec
 
 from rookery.engine.agents import Agent
-from rookery.engine.chains import Step
+from rookery.engine.chains import Chain, Step
 from rookery.engine.ops import Enqueue, Enqueued, EnqueuedJob, IdempotencyKey, NewJob, NewJobBatch, Refusal
 from rookery.http.call import Answer, Call, Parameter, Work, decode, hot_route, says
 from rookery.http.errors import ApiError, invalid, refused, too_large
@@ -18,6 +18,7 @@ from rookery.model.names import is_job_id
 Scalar = str | int | float | bool | None
 
 LONGEST_IDEMPOTENCY_KEY: Final = 255
+MOST_JOBS: Final = 20_000
 _CONFLICTS: Final = ("keep", "replace", "reschedule")
 
 
@@ -27,14 +28,6 @@ class AgentRequest(msgspec.Struct):
     max_iterations: Annotated[int | None, says("0 = no limit")] = 0
     max_cost_usd: Annotated[float | None, says("0 = no limit")] = 0.0
     iteration_timeout: Annotated[str | None, says("A duration; a hint for workers")] = ""
-
-
-class ChainRequest(msgspec.Struct):
-    """Jobs that run one after the other."""
-
-    steps: list[Step]
-    on_failure: Step | str | None = None
-    on_exit: Step | None = None
 
 
 class EnqueueRequest(msgspec.Struct):
@@ -116,7 +109,7 @@ class EnqueueBatchAnswer(msgspec.Struct, omit_defaults=True):
 
 _enqueue_decoder = msgspec.json.Decoder(EnqueueRequest)
 _batch_decoder = msgspec.json.Decoder(EnqueueBatchRequest)
-_chain_decoder = msgspec.json.Decoder(ChainRequest)
+_chain_decoder = msgspec.json.Decoder(Chain)
 
 
 def enqueue(call: Call, body: bytes) -> Work:
@@ -144,6 +137,8 @@ def enqueue_batch(call: Call, body: bytes) -> Work:
     request = decode(_batch_decoder, body or b"{}")
     if not request.jobs:
         raise invalid("jobs array is required")
+    if len(request.jobs) > MOST_JOBS:
+        raise invalid(f"jobs has {len(request.jobs)} items, the limit is {MOST_JOBS}")
     call.charge(len(request.jobs))
     jobs = [_numbered(call, number, job) for number, job in enumerate(request.jobs)]
     batch = None if request.batch is None else _job_batch(call, request.batch)
@@ -234,7 +229,7 @@ def _read_identity(request: EnqueueRequest, job: NewJob) -> None:
     """The job's own id, and what keeps it from being there twice."""
     if request.job_id is not None:
         if not is_job_id(request.job_id):
-            raise invalid("job_id must have 1 to 128 characters of A-Z a-z 0-9 . _ : -")
+            raise invalid("job_id must have 1 to 128 characters of A-Z a-z 0-9 . _ : - and not be batch, . or ..")
         job.id = request.job_id
     conflict = request.unique_on_conflict or "keep"
     if conflict not in _CONFLICTS:

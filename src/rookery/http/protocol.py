@@ -60,8 +60,9 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Take in what came; a request that is not whole yet has so much room and so much time."""
+        was_in_head = self._is_in_head
         super().data_received(data)
-        if self._is_in_head:
+        if was_in_head and self._is_in_head:
             self._head_size += len(data)
             if self._head_size > LARGEST_HEAD:
                 self._refuse(431, "HEAD_TOO_LARGE", f"the request's head is over {LARGEST_HEAD} bytes")
@@ -81,6 +82,9 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """The head is whole: take the fast lane if this is for it."""
         self._is_in_head = False
+        waiting: Any = self.cycle
+        if isinstance(waiting, FastCycle):
+            waiting.hurry()
         if not self._take_fast_lane():
             super().on_headers_complete()
 
@@ -178,7 +182,7 @@ class FastCycle:
         gate: Any = protocol.app
         try:
             self._call = gate.admit(route, params, protocol.scope, None)
-            self._limit = LARGE_BODY if route.charges_itself else self._call.small_body
+            self._limit = LARGE_BODY if route.takes_many else self._call.small_body
             self._check_size(int(self._call.headers.get(b"content-length", 0)))
         except Exception as error:
             self._fail(error)
@@ -198,6 +202,11 @@ class FastCycle:
                 self._begin()
             else:
                 self._receive_more()
+
+    def hurry(self) -> None:
+        """Another request came on the same connection: this one waits no longer."""
+        if self._waiter is not None:
+            self._gate.node.hurry(self._waiter)
 
     @property
     def _gate(self) -> Gate:

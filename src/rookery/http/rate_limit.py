@@ -31,8 +31,12 @@ class RateLimiter:
         }
         self._buckets: dict[tuple[bytes, bool], Bucket] = {}
 
+    def charge_items(self, client: bytes, is_read: bool, items: int) -> None:
+        """Take tokens for the items of a request that has paid for one already; no more than the burst in all."""
+        self.charge(client, is_read, min(items, self._limits[is_read][1]) - 1)
+
     def charge(self, client: bytes, is_read: bool, cost: int) -> None:
-        """Take tokens, or refuse. A cost above the burst is taken as the burst."""
+        """Take tokens, or refuse."""
         rps, burst = self._limits[is_read]
         now = time.monotonic()
         bucket = self._buckets.get((client, is_read))
@@ -40,7 +44,6 @@ class RateLimiter:
             bucket = self._add(client, is_read, burst, now)
         bucket.tokens = min(burst, bucket.tokens + (now - bucket.at) * rps)
         bucket.at = now
-        cost = min(cost, burst)
         if bucket.tokens < cost:
             raise ApiError(429, "RATE_LIMITED", "rate limit exceeded", retry_after=1, retry_after_ms=1000)
         bucket.tokens -= cost

@@ -1,5 +1,6 @@
 """Checking and turning single values of requests: JSON text, times, durations, priorities, lease tokens."""
 
+import re
 from typing import Final
 
 import msgspec
@@ -10,7 +11,9 @@ from rookery.model.instants import BadInstant, parse_instant
 from rookery.model.job import NORMAL_RANK, rank_of
 
 LARGEST_COUNT: Final = 2**31 - 1
-_ABSENT: Final = b""
+DEEPEST: Final = 200
+"""How deep JSON values may be nested, so that whoever parses them later can."""
+_TOKENS: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]')
 
 Raw = msgspec.Raw
 _compact = msgspec.json.format
@@ -21,9 +24,25 @@ def compact_json(raw: Raw, field: str) -> str | None:
     if not raw:
         return None
     try:
-        return _compact(raw, indent=-1).decode()
-    except (msgspec.DecodeError, UnicodeDecodeError):
+        compact = _compact(raw, indent=-1)
+        text = compact.decode()
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise unparsable(f"invalid request: {field} is not valid JSON in UTF-8") from None
+    if compact.count(b"[") + compact.count(b"{") > DEEPEST and _depth(compact) > DEEPEST:
+        raise invalid(f"{field} is nested deeper than {DEEPEST} levels")
+    return text
+
+
+def _depth(compact: bytes) -> int:
+    """How deep arrays and objects are nested; brackets inside strings do not count."""
+    depth = deepest = 0
+    for token in _TOKENS.findall(compact):
+        if token in b"[{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif token in b"]}":
+            depth -= 1
+    return deepest
 
 
 def given_json(raw: Raw, field: str) -> str | None:

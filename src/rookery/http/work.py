@@ -35,6 +35,7 @@ LONGEST_WAIT: Final = 60.0
 ANSWER_EARLY: Final = 0.25
 """An empty poll is answered this long before its time is up, so that the caller's own timer does not fire first."""
 MOST_JOBS: Final = 512
+MOST_QUEUES: Final = 1000
 LONGEST_LEASE: Final = 86_400
 
 
@@ -229,8 +230,11 @@ def _claim(call: Call, request: FetchRequest, count: int) -> tuple[Claim, float]
         raise invalid(f"lease_duration must be between 1 and {LONGEST_LEASE} seconds, not {lease}")
     wait = request.timeout if request.timeout is not None and request.timeout > 0 else DEFAULT_WAIT
     wait = min(wait, LONGEST_WAIT)
+    queues = dict.fromkeys(request.queues)
+    if len(queues) > MOST_QUEUES:
+        raise invalid(f"queues has {len(queues)} names, the limit is {MOST_QUEUES}")
     op = Claim(
-        queues=tuple([call.queue(queue, "queues") for queue in request.queues]),
+        queues=tuple([call.queue(queue, "queues") for queue in queues]),
         count=count,
         worker_id=(request.worker_id or "").strip() or None,
         hostname=request.hostname or None,

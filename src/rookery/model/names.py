@@ -24,8 +24,8 @@ def queue_name_fault(name: str) -> str | None:
 
 
 def is_job_id(text: str) -> bool:
-    """Whether a caller may give a job this id."""
-    return _JOB_ID.fullmatch(text) is not None
+    """Whether a caller may give a job this id; one that means something else in a path is no id."""
+    return _JOB_ID.fullmatch(text) is not None and text not in ("batch", ".", "..")
 
 
 def is_namespace(text: str) -> bool:

@@ -34,6 +34,7 @@ _OTHERS_TURN: Final = 2
 
 Deliver = Callable[[Any], None]
 """Takes a result, or the exception that came instead of it."""
+Entry = tuple[AnyOperation, Deliver]
 
 
 class Overloaded(Exception):
@@ -57,7 +58,7 @@ class Batcher:
         self._log = log
         self._most_waiting = most_waiting
         self._after_commit = after_commit
-        self._waiting: deque[tuple[AnyOperation, Deliver]] = deque()
+        self._waiting: deque[Entry] = deque()
         self._run: asyncio.Task[None] | None = None
 
     def submit(self, op: AnyOperation, deliver: Deliver) -> None:
@@ -78,17 +79,44 @@ class Batcher:
             await self._run
 
     async def _commit_all(self) -> None:
-        while self._waiting:
-            entries = self._next_entries()
-            self.is_committing = True
-            results = await self._apply([op for op, _ in entries])
-            self.is_committing = False
-            for entry, result in zip(entries, results, strict=True):
-                entry[1](result)
-            self._after_commit()
-        self._run = None
+        try:
+            while self._waiting:
+                await self._commit(self._next_entries())
+        finally:
+            self._run = None
 
-    def _next_entries(self) -> list[tuple[AnyOperation, Deliver]]:
+    async def _commit(self, entries: list[Entry]) -> None:
+        """Apply a batch and deliver its results. If a bug shows in it, each operation goes alone."""
+        self.is_committing = True
+        try:
+            results = await self._append([op for op, _ in entries])
+        except Exception as error:
+            if len(entries) > 1:
+                for entry in entries:
+                    await self._commit([entry])
+                return
+            logger.exception("operation %s failed", type(entries[0][0]).__name__)
+            results = [error]
+        finally:
+            self.is_committing = False
+        for entry, result in zip(entries, results, strict=True):
+            _unharmed(entry[1], result)
+        _unharmed(self._after_commit)
+
+    async def _append(self, ops: list[AnyOperation]) -> list[Any]:
+        try:
+            results = await self._log.append(ops)
+        except _STORAGE_FAULTS as error:
+            if self.storage_fault is None:
+                logger.error("the store cannot be written: %s", error)
+            self.storage_fault = str(error) or type(error).__name__
+            return [StorageDown(self.storage_fault)] * len(ops)
+        if self.storage_fault is not None:
+            logger.warning("the store can be written again")
+            self.storage_fault = None
+        return results
+
+    def _next_entries(self) -> list[Entry]:
         """What goes into the next batch: acks before claims, so that freed slots are seen."""
         entries, jobs = [], 0
         while self._waiting and jobs < MOST_JOBS:
@@ -98,23 +126,13 @@ class Batcher:
         entries.sort(key=lambda entry: _TURN.get(type(entry[0]), _OTHERS_TURN))
         return entries
 
-    async def _apply(self, ops: list[AnyOperation]) -> list[Any]:
-        try:
-            results = await self._log.append(ops)
-        except _STORAGE_FAULTS as error:
-            if self.storage_fault is None:
-                logger.error("the store cannot be written: %s", error)
-            self.storage_fault = str(error) or type(error).__name__
-            return [StorageDown(self.storage_fault)] * len(ops)
-        except Exception as error:
-            if len(ops) == 1:
-                logger.exception("operation %s failed", type(ops[0]).__name__)
-                return [error]
-            return [result for op in ops for result in await self._apply([op])]
-        if self.storage_fault is not None:
-            logger.warning("the store can be written again")
-            self.storage_fault = None
-        return results
+
+def _unharmed(call: Callable[..., None], *arguments: Any) -> None:
+    """Call somebody who is to hear of a commit; their failure is not ours."""
+    try:
+        call(*arguments)
+    except Exception:
+        logger.exception("a result could not be delivered")
 
 
 def _weight(op: AnyOperation) -> int:

@@ -30,6 +30,10 @@ from rookery.store.connections import open_reader
 _ENDINGS: Final = frozenset({COMPLETED, DEAD, CANCELLED, "deleted"})
 
 
+BUSY_TIMEOUT: Final = 250
+"""Milliseconds for which another process's lock on the store may hold up the server."""
+
+
 class NodeSettings(msgspec.Struct, frozen=True):
     """How a node runs. Durations are milliseconds."""
 
@@ -49,7 +53,7 @@ class Node:
         self.is_closing = False
         self._directory = DataDirectory(settings.data_dir)
         try:
-            self._machine = Machine(self._directory.store, durability=settings.durability)
+            self._machine = Machine(self._directory.store, durability=settings.durability, busy_timeout=BUSY_TIMEOUT)
             self.reader: apsw.Connection = open_reader(self._directory.store)
             self.clock = Clock(not_before=self.reader.execute("SELECT now FROM machine").get)
             self._machine.apply(Batch(self.clock.now(), [Sweep()]))
@@ -101,13 +105,14 @@ class Node:
 
     async def clear(self, op: ClearQueue | DeleteQueue) -> int:
         """Delete a queue's jobs chunk by chunk, letting others have their turn between; how many went."""
-        deleted = 0
-        while True:
-            cleared: Cleared = await self.submit(op)
+        cleared: Cleared = await self.submit(op)
+        deleted = cleared.deleted
+        while not cleared.done:
+            future: asyncio.Future[Cleared] = asyncio.get_running_loop().create_future()
+            self._batcher.put(msgspec.structs.replace(op, up_to=cleared.up_to), resolver(future))
+            cleared = await future
             deleted += cleared.deleted
-            if cleared.done:
-                return deleted
-            op = msgspec.structs.replace(op, up_to=cleared.up_to)
+        return deleted
 
     @property
     def storage_fault(self) -> str | None:
@@ -126,6 +131,10 @@ class Node:
     def abandon(self, waiter: Waiter) -> None:
         """The caller of a fetch is gone: it gets no job any more."""
         self._waiters.abandon(waiter)
+
+    def hurry(self, waiter: Waiter) -> None:
+        """The caller of a fetch wants something else: it is answered now."""
+        self._waiters.hurry(waiter)
 
     def put_back(self, op: Claim, jobs: list[ClaimedJob]) -> None:
         """Undo claims that their caller did not live to hear of."""

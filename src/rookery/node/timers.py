@@ -1,14 +1,16 @@
 """The passing of time, exactly: sleep until the next thing is due, then propose that it be done."""
 
 import asyncio
+import logging
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Final
 
 from rookery.engine import Machine
-from rookery.engine.ops import AnyOperation, Purge, Sweep, Tick, Ticked
+from rookery.engine.ops import AnyOperation, Purge, Purged, Sweep, Tick, Ticked
 from rookery.node.batcher import Batcher, Overloaded, StorageDown, resolver
 from rookery.node.clock import Clock
+
+logger = logging.getLogger(__name__)
 
 LONGEST_SLEEP: Final = 1000
 """Milliseconds. The wall clock may be set forward while we sleep, so we look now and then."""
@@ -66,7 +68,8 @@ class Timers:
     def _wake_up(self) -> None:
         self._alarm = None
         due = self._machine.next_due
-        if due is None or due > self._clock.now():
+        is_due = due is not None and due <= self._clock.now()
+        if not is_due and (self._batcher.is_committing or not self._machine.is_outdated):
             self.look()
             return
         self._is_ticking = True
@@ -86,13 +89,17 @@ class Timers:
     async def _now_and_then(self, interval: float, propose: Callable[[], AnyOperation]) -> None:
         """Every so often, propose something again and again until all of it is done."""
         while True:
-            await asyncio.sleep(interval)
-            with suppress(Overloaded, StorageDown):
+            try:
                 while (await self._done(propose())).more:
                     await asyncio.sleep(0)
+            except (Overloaded, StorageDown):
+                logger.debug("no room to sweep up now")
+            except Exception:
+                logger.exception("sweeping up failed")
+            await asyncio.sleep(interval)
 
-    def _done(self, op: AnyOperation) -> asyncio.Future[Ticked]:
-        future: asyncio.Future[Ticked] = asyncio.get_running_loop().create_future()
+    def _done(self, op: AnyOperation) -> asyncio.Future[Purged]:
+        future: asyncio.Future[Purged] = asyncio.get_running_loop().create_future()
         self._batcher.submit(op, resolver(future))
         return future
 

@@ -4,6 +4,7 @@ import asyncio
 import random
 from collections.abc import Callable
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from rookery.engine import Machine
@@ -42,7 +43,7 @@ class Waiters:
         self._clock = clock
         self._most_claims = most_claims
         self._lines: dict[str, dict[Waiter, None]] = {}
-        self._alarms: dict[str, asyncio.TimerHandle] = {}
+        self._alarms: dict[str, tuple[int, asyncio.TimerHandle]] = {}
         self._arrivals: list[Waiter] = []
         self._to_look_at: set[str] = set()
 
@@ -67,6 +68,10 @@ class Waiters:
         """The caller is gone: nothing is claimed for it any more, and what is being claimed is put back."""
         waiter.is_done = True
         self._leave(waiter)
+
+    def hurry(self, waiter: Waiter) -> None:
+        """The caller cannot wait any longer: answer now."""
+        self._time_is_up(waiter)
 
     def put_back(self, op: Claim, jobs: list[ClaimedJob]) -> None:
         """Undo claims whose caller has gone before hearing of them."""
@@ -101,7 +106,7 @@ class Waiters:
             self._look_again(queue, self._machine.opens_at(queue, now), now)
             return
         claims = 0
-        for waiter in list(line):
+        for waiter in tuple(islice(line, jobs)):
             if jobs <= 0:
                 break
             claims += 1
@@ -116,6 +121,7 @@ class Waiters:
 
     def _tried(self, waiter: Waiter, result: Claimed | BaseException) -> None:
         waiter.is_trying = False
+        self._to_look_at.update(waiter.op.queues)
         jobs = result.jobs if isinstance(result, Claimed) else []
         if waiter.is_done:
             self.put_back(waiter.op, jobs)
@@ -144,8 +150,11 @@ class Waiters:
                     del self._lines[queue]
 
     def _look_again(self, queue: str, at: int | None, now: int) -> None:
-        if at is None or queue in self._alarms:
+        alarm = self._alarms.get(queue)
+        if at is None or (alarm is not None and alarm[0] <= at):
             return
+        if alarm is not None:
+            alarm[1].cancel()
 
         def look() -> None:
             del self._alarms[queue]
@@ -154,7 +163,8 @@ class Waiters:
             else:
                 self._wake(queue)
 
-        self._alarms[queue] = asyncio.get_running_loop().call_later(max(0, at - now) / 1000 + 0.001, look)
+        delay = max(0, at - now) / 1000 + 0.001
+        self._alarms[queue] = (at, asyncio.get_running_loop().call_later(delay, look))
 
 
 def _ignore(_: Any) -> None:

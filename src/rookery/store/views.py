@@ -334,16 +334,25 @@ def read_workers(db: apsw.Connection, namespace: str = DEFAULT_NAMESPACE) -> lis
     everyone = namespace == DEFAULT_NAMESPACE
     rows: list[Any] = db.execute(
         f"""
-        SELECT id, hostname, queues, last_heartbeat, started_at
+        SELECT namespace, id, hostname, queues, last_heartbeat, started_at
           FROM worker
          {"" if everyone else "WHERE namespace = ?"}
          ORDER BY last_heartbeat DESC, id
         """,
         () if everyone else (namespace,),
     ).fetchall()
-    active: dict[str, int] = dict(
-        db.execute("SELECT worker_id, count(*) FROM job WHERE lease_until IS NOT NULL GROUP BY worker_id")
-    )
+    active = {
+        (space, worker_id): count
+        for space, worker_id, count in db.execute(
+            """
+            SELECT queue.namespace, worker_id, count(*)
+              FROM job
+              JOIN queue ON queue.id = job.queue
+             WHERE lease_until IS NOT NULL
+             GROUP BY queue.namespace, worker_id
+            """
+        )
+    }
     return [
         WorkerView(
             id,
@@ -351,9 +360,9 @@ def read_workers(db: apsw.Connection, namespace: str = DEFAULT_NAMESPACE) -> lis
             [shown_name(namespace, queue) for queue in msgspec.json.decode(queues)],
             format_instant(last_heartbeat),
             format_instant(started_at),
-            active.get(id, 0),
+            active.get((space, id), 0),
         )
-        for id, hostname, queues, last_heartbeat, started_at in rows
+        for space, id, hostname, queues, last_heartbeat, started_at in rows
     ]
 
 

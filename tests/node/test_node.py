@@ -1,0 +1,150 @@
+"""A running node: nobody waits in vain, whatever goes wrong beside them."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from rookery.engine import Batch, Machine
+from rookery.engine.ops import Ack, Claim, ClaimedJob, Completion, Enqueue, NewJob, Throttle
+from rookery.node.batcher import StorageDown, resolver
+from rookery.node.node import Node, NodeSettings
+
+LIMIT = 5.0
+"""Seconds after which a test gives up."""
+
+Body = Callable[[Node], Awaitable[None]]
+
+
+@asynccontextmanager
+async def running(path: Path) -> AsyncIterator[Node]:
+    node = Node(NodeSettings(path))
+    node.start()
+    try:
+        yield node
+    finally:
+        await node.stop()
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Callable[[Body], None]:
+    """Runs a test's body on a node of its own."""
+
+    def start(body: Body) -> None:
+        async def test() -> None:
+            async with running(tmp_path / "data") as node, asyncio.timeout(4 * LIMIT):
+                await body(node)
+
+        asyncio.run(test())
+
+    return start
+
+
+def fetch(node: Node, *queues: str, count: int = 1) -> asyncio.Future[list[ClaimedJob]]:
+    future: asyncio.Future[list[ClaimedJob]] = asyncio.get_running_loop().create_future()
+    node.fetch(Claim(queues=queues, count=count), LIMIT, resolver(future))
+    return future
+
+
+def enqueue(*queues: str, **fields: Any) -> Enqueue:
+    return Enqueue(jobs=[NewJob(queue=queue, **fields) for queue in queues])
+
+
+def test_a_waiter_of_two_queues_does_not_keep_another_from_the_second(run: Callable[[Body], None]) -> None:
+    async def body(node: Node) -> None:
+        both, second = fetch(node, "a", "b"), fetch(node, "b")
+        await node.submit(enqueue("a", "b"))
+        assert len(await both) == 1
+        assert [job.queue for job in await asyncio.wait_for(second, 1)] == ["b"]
+
+    run(body)
+
+
+def test_a_waiter_that_takes_less_than_it_may_leaves_the_rest_to_others(run: Callable[[Body], None]) -> None:
+    async def body(node: Node) -> None:
+        greedy, modest = fetch(node, "a", "b", count=10), fetch(node, "b")
+        await node.submit(enqueue("a", "b"))
+        assert len(await greedy) == 2
+        await node.submit(enqueue("b"))
+        assert len(await asyncio.wait_for(modest, 1)) == 1
+
+    run(body)
+
+
+def test_a_failing_operation_does_not_hide_what_the_others_of_its_batch_brought(
+    run: Callable[[Body], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def body(node: Node) -> None:
+        job_id = (await node.submit(enqueue("watched"))).jobs[0].job_id
+        [job] = await fetch(node, "watched")
+        ended, waiting = node.watch_end(job_id), fetch(node, "first")
+        broken = node.submit(Enqueue(jobs=[NewJob(queue="x", payload=b"no text")]))  # type: ignore[arg-type]
+        acked = node.submit(Ack(items=[Completion(job_id, job.lease)]))
+        others = [node.submit(enqueue("first")), node.submit(enqueue("last"))]
+        with pytest.raises(apsw.Error):
+            await broken
+        assert (await acked).outcomes == [None]
+        assert len(await asyncio.wait_for(waiting, 1)) == 1
+        await asyncio.wait_for(ended, 1)
+        await asyncio.gather(*others)
+
+    run(body)
+
+
+def test_after_an_undone_batch_waiters_get_what_is_there(
+    run: Callable[[Body], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit = Machine.commit
+
+    def fail_once(machine: Machine) -> None:
+        monkeypatch.setattr(Machine, "commit", commit)
+        machine._undo()
+        raise apsw.FullError("no room")
+
+    async def body(node: Node) -> None:
+        await node.submit(enqueue("q"))
+        monkeypatch.setattr(Machine, "commit", fail_once)
+        with pytest.raises(StorageDown):
+            await fetch(node, "q")
+        [job] = await asyncio.wait_for(fetch(node, "q"), 1)
+        assert job.attempt == 1
+
+    run(body)
+
+
+def test_a_listener_that_fails_does_not_stop_the_node(run: Callable[[Body], None]) -> None:
+    async def body(node: Node) -> None:
+        def fail(_: Any) -> None:
+            raise RuntimeError("not my day")
+
+        node.send(enqueue("q"), fail)
+        assert len((await node.submit(enqueue("q"))).jobs) == 1
+
+    run(body)
+
+
+def test_a_rate_that_is_raised_is_noticed_by_those_who_wait(run: Callable[[Body], None]) -> None:
+    async def body(node: Node) -> None:
+        await node.submit(Throttle(queue="q", rate=1, window=60_000))
+        await node.submit(enqueue("q", "q"))
+        await fetch(node, "q")
+        waiting = fetch(node, "q")
+        await asyncio.sleep(0)
+        await node.submit(Throttle(queue="q", rate=1, window=300))
+        assert len(await asyncio.wait_for(waiting, 2)) == 1
+
+    run(body)
+
+
+def test_jobs_that_another_process_adds_are_found(run: Callable[[Body], None]) -> None:
+    async def body(node: Node) -> None:
+        waiting = fetch(node, "q")
+        with Machine(node.settings.data_dir / "rookery.db") as other:
+            other.apply(Batch(node.clock.now(), [enqueue("q")], entropy=1))
+        assert len(await asyncio.wait_for(waiting, 3)) == 1
+
+    run(body)
