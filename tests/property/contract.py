@@ -54,7 +54,7 @@ class Job:
     unique_key: str | None = None
     batch: str | None = None
     is_counted: bool = False
-    waits_for: set[str] = field(default_factory=set)
+    waits_for: set[int] = field(default_factory=set)
     was_completed: bool = False
     chain: Chain | None = None
     step: int | None = None
@@ -148,13 +148,16 @@ class World:
 
     def check(self, wishes: list[Wish]) -> None:
         own: set[str] = set()
+        sure: set[str] = set()
         for wish in wishes:
-            if not set(wish.depends_on) <= self.jobs.keys():
+            if not set(wish.depends_on) <= self.jobs.keys() | sure:
                 raise Refused("depends on nothing")
             if wish.own_id is not None:
                 if wish.own_id in own or wish.own_id in self.jobs:
                     raise Refused("taken")
                 own.add(wish.own_id)
+                if wish.job.unique_key is None:
+                    sure.add(wish.own_id)
 
     def enqueue(self, wish: Wish, job_id: str, seq: int, batch: str | None) -> str:
         """What becomes of one wish; `job_id` is the id it gets if it is new."""
@@ -168,7 +171,7 @@ class World:
         job.state = "pending" if job.scheduled_at is None else "scheduled"
         job.expire_at = None if job.expire_after is None else self.now + job.expire_after
         job.batch = batch
-        job.waits_for = {other for other in wish.depends_on if not self.jobs[other].was_completed}
+        job.waits_for = {self.jobs[other].seq for other in wish.depends_on if not self.jobs[other].was_completed}
         self.add(job)
         return job.state
 
@@ -304,7 +307,7 @@ class World:
         self.unlock(job)
         self.count(job, succeeded=True)
         for other in self.jobs.values():
-            other.waits_for.discard(job.id)
+            other.waits_for.discard(job.seq)
         chain, step = job.chain, job.step
         if chain is None or step is None or step < 0:
             return

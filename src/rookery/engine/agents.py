@@ -5,7 +5,7 @@ from typing import Final
 import msgspec
 
 from rookery.engine.jobs import Job
-from rookery.model.jsontext import json_text
+from rookery.engine.jsontext import json_text
 
 STATUSES: Final = frozenset({"", "continue", "done", "hold"})
 

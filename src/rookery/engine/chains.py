@@ -6,9 +6,9 @@ import msgspec
 
 from rookery.engine import enqueue
 from rookery.engine.jobs import Job
+from rookery.engine.jsontext import json_text
 from rookery.engine.ledger import Ledger
 from rookery.engine.ops import NewJob
-from rookery.model.jsontext import json_text
 from rookery.model.names import queue_name_fault, stored_name
 
 ON_EXIT: Final = -1

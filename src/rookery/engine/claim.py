@@ -5,10 +5,10 @@ from operator import attrgetter
 from typing import Any, Final
 
 from rookery.engine import limits, workers
+from rookery.engine.jsontext import json_text
 from rookery.engine.ledger import Ledger, Queue
 from rookery.engine.ops import Claim, Claimed, ClaimedJob
 from rookery.model.job import ACTIVE, PENDING
-from rookery.model.jsontext import json_text
 
 _READY: Final = """
     SELECT rank, order_key, seq, id, queue, payload, attempt + 1, max_retries, checkpoint, tags, agent

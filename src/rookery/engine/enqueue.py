@@ -3,11 +3,11 @@
 from typing import Any
 
 from rookery.engine import dependencies, idempotency, job_batches, unique
+from rookery.engine.jsontext import json_text
 from rookery.engine.ledger import Ledger, Queue
 from rookery.engine.ops import Enqueue, Enqueued, EnqueuedJob, NewJob, Refusal
 from rookery.model.durations import parse_duration
 from rookery.model.job import PENDING, SCHEDULED
-from rookery.model.jsontext import json_text
 from rookery.model.names import DEFAULT_NAMESPACE
 
 

@@ -4,12 +4,12 @@ import msgspec
 
 from rookery.engine import endings, leases
 from rookery.engine.jobs import Job, change_state, find_job
+from rookery.engine.jsontext import json_text
 from rookery.engine.ledger import Ledger
 from rookery.engine.ops import Fail, Failed, FailedJob, Failure, Refusal
 from rookery.model.backoff import retry_delay
 from rookery.model.instants import format_instant
 from rookery.model.job import DEAD, RETRYING
-from rookery.model.jsontext import json_text
 
 _GOLDEN = 0x9E3779B97F4A7C15
 

@@ -6,10 +6,10 @@ import apsw
 
 from rookery.engine import agents, chains, endings, leases
 from rookery.engine.jobs import Job, change_state, find_job, place_in_line
+from rookery.engine.jsontext import json_text
 from rookery.engine.ledger import Ledger, Queue
 from rookery.engine.ops import Ack, Acked, Completion, Refusal
 from rookery.model.job import ACTIVE, COMPLETED, HELD, PENDING
-from rookery.model.jsontext import json_text
 from rookery.model.names import DEFAULT_NAMESPACE
 
 _LOOK: Final = """

@@ -4,9 +4,9 @@ from typing import Final
 
 import msgspec
 
+from rookery.engine.jsontext import json_text
 from rookery.engine.ledger import Ledger
 from rookery.engine.ops import Enqueued, IdempotencyKey, Refusal
-from rookery.model.jsontext import json_text
 
 LIFETIME: Final = 24 * 3_600_000
 

@@ -3,9 +3,9 @@
 import msgspec
 
 from rookery.engine import enqueue
+from rookery.engine.jsontext import json_text
 from rookery.engine.ledger import Ledger
 from rookery.engine.ops import NewJob, NewJobBatch
-from rookery.model.jsontext import json_text
 from rookery.model.names import stored_name
 
 

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from rookery.engine import endings, unique
 from rookery.engine.jobs import Job, change_state, find_job, place_in_line
+from rookery.engine.jsontext import json_text
 from rookery.engine.ledger import Ledger
 from rookery.engine.ops import (
     Approve,
@@ -20,7 +21,6 @@ from rookery.engine.ops import (
 )
 from rookery.model.durations import parse_duration
 from rookery.model.job import ACTIVE, CANCELLED, COMPLETED, DEAD, HELD, PENDING, RETRYING, SCHEDULED
-from rookery.model.jsontext import json_text
 from rookery.model.names import shown_name
 
 ALLOWED_STATES: Final[dict[type[JobOperation], frozenset[str]]] = {

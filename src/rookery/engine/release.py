@@ -2,10 +2,10 @@
 
 from rookery.engine import leases
 from rookery.engine.jobs import change_state, find_job, place_in_line
+from rookery.engine.jsontext import json_text
 from rookery.engine.ledger import Ledger
 from rookery.engine.ops import Refusal, Release, Released, Return
 from rookery.model.job import PENDING, SCHEDULED
-from rookery.model.jsontext import json_text
 
 
 def release(ledger: Ledger, op: Release) -> Released:

@@ -2,9 +2,9 @@
 
 from typing import Final
 
+from rookery.engine.jsontext import json_text
 from rookery.engine.ledger import Ledger
 from rookery.engine.ops import Done, SeeWorker
-from rookery.model.jsontext import json_text
 
 RESOLUTION: Final = 1000
 """A worker that was seen less than this long ago is not written again."""

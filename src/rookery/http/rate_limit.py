@@ -33,7 +33,11 @@ class RateLimiter:
 
     def charge_items(self, client: bytes, is_read: bool, items: int) -> None:
         """Take tokens for the items of a request that has paid for one already; no more than the burst in all."""
-        self.charge(client, is_read, min(items, self._limits[is_read][1]) - 1)
+        try:
+            self.charge(client, is_read, min(items, self._limits[is_read][1]) - 1)
+        except ApiError:
+            self._buckets[client, is_read].tokens += 1
+            raise
 
     def charge(self, client: bytes, is_read: bool, cost: int) -> None:
         """Take tokens, or refuse."""
