@@ -1,6 +1,7 @@
 """A running node: nobody waits in vain, whatever goes wrong beside them."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -136,6 +137,27 @@ def test_a_rate_that_is_raised_is_noticed_by_those_who_wait(run: Callable[[Body]
         await asyncio.sleep(0)
         await node.submit(Throttle(queue="q", rate=1, window=300))
         assert len(await asyncio.wait_for(waiting, 2)) == 1
+
+    run(body)
+
+
+def test_on_a_slow_disk_others_are_served_while_a_commit_is_under_way(
+    run: Callable[[Body], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit = Machine.commit
+
+    def commit_slowly(machine: Machine) -> None:
+        time.sleep(0.02)
+        commit(machine)
+
+    async def body(node: Node) -> None:
+        monkeypatch.setattr(Machine, "commit", commit_slowly)
+        await node.submit(enqueue("q"))
+        enqueued, turns = node.submit(enqueue("q")), 0
+        while not enqueued.done():
+            await asyncio.sleep(0.001)
+            turns += 1
+        assert turns > 3
 
     run(body)
 
