@@ -1,5 +1,6 @@
 """Leasing jobs to workers: lowest rank first, then oldest, over all the queues a worker asks for."""
 
+from collections import Counter
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, Final
@@ -64,38 +65,28 @@ def _first_in_line(ledger: Ledger, names: tuple[str, ...], count: int) -> list[R
 def _hand_out(ledger: Ledger, op: Claim, rows: list[Row], leases: list[Row]) -> list[ClaimedJob]:
     """Lease these jobs to one caller."""
     now, until = ledger.now, ledger.now + op.lease
-    worker = f',"worker_id":{json_text(op.worker_id)}}}' if op.worker_id else "}"
+    worker_id, hostname = op.worker_id or None, op.hostname or None
+    about_worker = f',"worker_id":{json_text(op.worker_id)}}}' if op.worker_id else "}"
+    number, emit = ledger.ids.number, ledger.emit
+    queues = {queue_id: ledger.queue_of(queue_id) for queue_id in {row[4]: None for row in rows}}
     jobs = []
-    queue: Queue | None = None
-    of_queue: dict[Queue, int] = {}
-    for row in rows:
-        _, _, seq, job_id, queue_id, payload, attempt, max_retries, checkpoint, tags, agent = row
-        if queue is None or queue.id != queue_id:
-            queue = ledger.queue_of(queue_id)
-        of_queue[queue] = of_queue.get(queue, 0) + 1
-        lease = ledger.ids.number() & _TOKEN_MASK
-        leases.append((attempt, now, lease, op.lease, until, op.worker_id or None, op.hostname or None, seq))
-        ledger.emit("started", job_id, queue.name, f'{{"attempt":{attempt}{worker}')
+    for rank, _, seq, job_id, queue_id, payload, attempt, max_retries, checkpoint, tags, agent in rows:
+        queue = queues[queue_id].name
+        lease = number() & _TOKEN_MASK
+        leases.append((attempt, now, lease, op.lease, until, worker_id, hostname, seq))
+        emit("started", job_id, queue, f'{{"attempt":{attempt}{about_worker}')
         jobs.append(
-            ClaimedJob(
-                job_id,
-                queue.name,
-                payload,
-                attempt,
-                max_retries,
-                op.lease,
-                lease,
-                checkpoint,
-                tags,
-                agent,
-                row[0],
-            )
+            ClaimedJob(job_id, queue, payload, attempt, max_retries, op.lease, lease, checkpoint, tags, agent, rank)
         )
-    for queue, count in of_queue.items():
-        queue.counts[PENDING] -= count
-        queue.counts[ACTIVE] += count
-        ledger.touch(queue)
-        limits.record_claims(ledger, queue, count)
+    for queue_id, count in Counter([row[4] for row in rows]).items():
+        _count(ledger, queues[queue_id], count)
     if rows:
         ledger.due(until + 1)
     return jobs
+
+
+def _count(ledger: Ledger, queue: Queue, claimed: int) -> None:
+    queue.counts[PENDING] -= claimed
+    queue.counts[ACTIVE] += claimed
+    ledger.touch(queue)
+    limits.record_claims(ledger, queue, claimed)

@@ -189,7 +189,7 @@ class Ledger:
 
     def queue(self, name: str) -> Queue:
         """A queue by its stored name; it comes into being if it is new."""
-        queue = self.find_queue(name)
+        queue = self._queues.get(name)
         if queue is None:
             row = self.execute(
                 "INSERT INTO queue (namespace, name, created_at) VALUES (?, ?, ?) "

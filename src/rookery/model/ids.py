@@ -46,7 +46,7 @@ class IdSequence:
 
     def text(self) -> str:
         """The next number as a ULID."""
-        number = self.number()
+        self.last = number = self.last + 1
         head, tail = number >> 20, number & 0xFFFFF
         if head != self._head_number:
             self._head_number = head
