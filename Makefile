@@ -19,6 +19,7 @@ format: $(INSTALLED)
 	$(BIN)/ruff check --fix .
 
 bench: $(INSTALLED)
+	command -v wrk >/dev/null || apt-get install --yes --quiet wrk
 	$(BIN)/python -m bench
 
 run: $(INSTALLED)
