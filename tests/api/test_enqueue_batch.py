@@ -125,6 +125,7 @@ def test_the_callback_comes_once_when_every_member_has_ended(api: Api, queue: st
         ({"callback_payload": "text"}, {"callback_payload": "text"}),
         ({"callback_payload": 0}, {"callback_payload": 0}),
         ({"callback_payload": {}}, {}),
+        ({"callback_payload": None}, {}),
         ({}, {}),
     ],
     ids=["list", "text", "number", "empty-object", "absent"],

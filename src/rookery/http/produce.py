@@ -165,7 +165,7 @@ def _job_batch(call: Call, request: JobBatchRequest) -> NewJobBatch:
     callback_queue = (request.callback_queue or "").strip() or None
     if callback_queue is not None:
         call.queue(callback_queue, "batch.callback_queue")
-    payload = compact_json(request.callback_payload, "batch.callback_payload")
+    payload = given_json(request.callback_payload, "batch.callback_payload")
     if payload is not None:
         _check_size(call, payload, "batch.callback_payload")
     return NewJobBatch(callback_queue, payload)
