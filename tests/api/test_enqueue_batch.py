@@ -128,7 +128,7 @@ def test_the_callback_comes_once_when_every_member_has_ended(api: Api, queue: st
         ({"callback_payload": None}, {}),
         ({}, {}),
     ],
-    ids=["list", "text", "number", "empty-object", "absent"],
+    ids=["list", "text", "number", "empty-object", "null", "absent"],
 )
 def test_the_callback_payload_carries_the_counters(api: Api, queue: str, given: Any, rest: dict[str, Any]) -> None:
     _, batch_id = enqueue_batch(api, [{"queue": queue}], callback_queue=f"{queue}-callback", **given)
