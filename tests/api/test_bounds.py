@@ -47,6 +47,14 @@ def test_an_agents_cost_stays_a_number(api: Api, queue: str) -> None:
     assert api.job(job_id)["agent"]["total_cost_usd"] == 1e15
 
 
+def test_a_usage_report_beyond_all_measure_is_taken_as_far_as_it_goes(api: Api, queue: str) -> None:
+    job_id = api.enqueue(queue)
+    assert api.fetch(queue) is not None
+    usage = {"input_tokens": -5, "output_tokens": 10**30, "cost_usd": -1e308, "model": None}
+    assert api.post("/heartbeat", {"jobs": {job_id: {"usage": usage}}}).json()["acked"] == [job_id]
+    assert api.post(f"/ack/{job_id}", {"usage": usage}).status_code == 200
+
+
 @pytest.mark.parametrize("job_id", ["batch", ".", ".."])
 def test_an_id_that_means_something_else_in_a_path_is_refused(api: Api, queue: str, job_id: str) -> None:
     answer = api.post("/enqueue", {"queue": queue, "job_id": job_id})

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import apsw
 
-from rookery.engine import agents, chains, endings, leases
+from rookery.engine import agents, chains, endings, leases, usage
 from rookery.engine.jobs import Job, change_state, find_job, place_in_line
 from rookery.engine.jsontext import json_text
 from rookery.engine.ledger import Ledger, Queue
@@ -56,6 +56,7 @@ def _is_plain(item: Completion, lease: int, namespace: str) -> bool:
         (item.lease is None or item.lease == lease)
         and item.agent_status is None
         and item.step_status is None
+        and item.usage is None
         and namespace == DEFAULT_NAMESPACE
     )
 
@@ -76,6 +77,7 @@ def _decide(ledger: Ledger, item: Completion, namespace: str) -> Refusal | None:
     refusal = leases.fault_of(job, item.lease, "ack") or _argument_fault(job, item)
     if refusal is not None:
         return refusal
+    usage.record(ledger, job, item.usage, "ack")
     if job.agent is not None:
         _ack_agent(ledger, job, item)
     else:

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from rookery.engine import workers
+from rookery.engine import usage, workers
 from rookery.engine.jobs import find_job
 from rookery.engine.ledger import Ledger
 from rookery.engine.ops import DEFAULT_LEASE, Beat, Beaten, Heartbeat, Refusal
@@ -36,6 +36,7 @@ def _beat(ledger: Ledger, item: Beat, namespace: str) -> str:
         """,
         (ledger.now, DEFAULT_LEASE, item.progress, item.checkpoint, job.seq),
     )
+    usage.record(ledger, job, item.usage, "heartbeat")
     if job.worker_id is not None:
         workers.heard(ledger, namespace, job.worker_id)
     if item.progress is not None:

@@ -137,6 +137,12 @@ class Claimed(msgspec.Struct, frozen=True):
 class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a worker says an attempt has cost."""
 
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_creation_tokens: int = 0
+    cache_read_tokens: int = 0
+    model: str = ""
+    provider: str = ""
     cost_usd: float = 0.0
 
 
@@ -225,6 +231,7 @@ class Beat(msgspec.Struct, frozen=True, omit_defaults=True):
     lease: int | None = None
     progress: str | None = None
     checkpoint: str | None = None
+    usage: Usage | None = None
 
 
 class Heartbeat(Operation, frozen=True):

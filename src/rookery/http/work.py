@@ -4,6 +4,7 @@ from typing import Annotated, Final
 
 import msgspec
 
+from rookery.engine.agents import HIGHEST_COST
 from rookery.engine.heartbeat import INACTIVE, LOST, OK, UNKNOWN
 from rookery.engine.ops import (
     DEFAULT_LEASE,
@@ -36,6 +37,7 @@ ANSWER_EARLY: Final = 0.25
 """An empty poll is answered this long before its time is up, so that the caller's own timer does not fire first."""
 MOST_JOBS: Final = 512
 MOST_QUEUES: Final = 1000
+MOST_TOKENS: Final = 10**15
 LONGEST_LEASE: Final = 86_400
 
 
@@ -261,11 +263,30 @@ def _completion(job_id: str, request: AckRequest) -> Completion:
         lease_number(request.lease_token),
         given_json(request.result, "result"),
         given_json(request.checkpoint, "checkpoint"),
-        None if request.usage is None else Usage(request.usage.cost_usd or 0.0),
+        _usage(request.usage),
         request.agent_status,
         request.hold_reason,
         request.step_status,
         request.exit_reason,
+    )
+
+
+def _usage(report: UsageReport | None) -> Usage | None:
+    """A report in the engine's words; negative numbers count as 0, and nothing is beyond counting."""
+    if report is None:
+        return None
+
+    def tokens(number: int | None) -> int:
+        return min(max(0, number or 0), MOST_TOKENS)
+
+    return Usage(
+        tokens(report.input_tokens),
+        tokens(report.output_tokens),
+        tokens(report.cache_creation_tokens),
+        tokens(report.cache_read_tokens),
+        (report.model or "").strip(),
+        (report.provider or "").strip(),
+        min(max(0.0, report.cost_usd or 0.0), HIGHEST_COST),
     )
 
 
@@ -356,6 +377,7 @@ def heartbeat(call: Call, body: bytes) -> Work:
             lease_number(beat.lease_token),
             given_json(beat.progress, f"jobs.{job_id}.progress"),
             given_json(beat.checkpoint, f"jobs.{job_id}.checkpoint"),
+            _usage(beat.usage),
         )
         if beat is not None
         else Beat(job_id)

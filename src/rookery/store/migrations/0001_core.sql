@@ -181,6 +181,24 @@ CREATE TABLE idempotency_key (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX idempotency_key_by_end ON idempotency_key (expires_at);
 
+-- What workers say their attempts have cost. Rows outlive their jobs.
+CREATE TABLE usage (
+  id                    INTEGER PRIMARY KEY,
+  job_id                TEXT NOT NULL,
+  queue                 TEXT NOT NULL,
+  attempt               INTEGER NOT NULL,
+  phase                 TEXT NOT NULL,        -- ack | heartbeat
+  input_tokens          INTEGER NOT NULL,
+  output_tokens         INTEGER NOT NULL,
+  cache_creation_tokens INTEGER NOT NULL,
+  cache_read_tokens     INTEGER NOT NULL,
+  model                 TEXT NOT NULL,
+  provider              TEXT NOT NULL,
+  cost_usd              REAL NOT NULL,
+  at                    INTEGER NOT NULL
+) STRICT;
+CREATE INDEX usage_by_time ON usage (at);
+
 -- What must reach the outside world because of a commit, until it has.
 CREATE TABLE outbox (
   id         INTEGER PRIMARY KEY,
