@@ -210,8 +210,7 @@ class FastCycle:
 
     @property
     def _gate(self) -> Gate:
-        gate: Any = self._protocol.app
-        return gate  # type: ignore[no-any-return]
+        return cast(Gate, self._protocol.app)
 
     def _receive_more(self) -> None:
         try:
