@@ -6,7 +6,7 @@ import apsw
 
 from rookery.store.connections import open_writer
 
-_JOB_COLUMNS = 51
+_JOB_COLUMNS = 53
 
 
 class BareStore:
@@ -70,4 +70,4 @@ class BareStore:
         job_id = f"job_{seq:026d}"
         policy = (3, 5, "requeue", "exponential", 5000, 600_000)
         head = (seq, job_id, 1, "pending", 2, now, 0, 0, 0, 0, 0, *policy, now)
-        return (*head, *(None,) * 17, 0, "default", *(None,) * 3, 0, 0, None, payload, *(None,) * 7)
+        return (*head, *(None,) * 17, 0, "default", *(None,) * 3, 0, 0, None, payload, *(None,) * 7, now, None)

@@ -81,6 +81,7 @@ def _engine_flags(function: Command) -> Command:
 @switch("--docs-enabled", True, "Serve /docs and /openapi.json.")
 @_limit("--raft-max-pending", 16_384, "Writes that may wait.")
 @_limit("--raft-max-fetch-inflight", 64, "Claims of one queue that may be under way at a time.")
+@click.option("--search-timeout", type=DURATION, default="10s", show_default=True, help="How long one search may take.")
 @click.option("--log-level", type=LOG_LEVELS, default=None, help="What goes to stderr.")
 @_engine_flags
 @click.pass_obj
@@ -104,6 +105,7 @@ def command(
     docs_enabled: bool,
     raft_max_pending: int,
     raft_max_fetch_inflight: int,
+    search_timeout: int,
     log_level: str | None,
     **engine_flags: Any,
 ) -> None:
@@ -119,6 +121,7 @@ def command(
         retention_interval=max(1000, retention_interval),
         most_waiting=raft_max_pending,
         most_claims=raft_max_fetch_inflight,
+        read_timeout=max(1, search_timeout),
     )
     http_settings = HttpSettings(
         max_payload_size=max_payload_size,

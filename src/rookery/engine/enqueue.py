@@ -152,4 +152,6 @@ def _row(
         None,  # progress
         new.checkpoint,
         None,  # result
+        now if state == PENDING and not waiting_on else None,
+        new.trace,
     )

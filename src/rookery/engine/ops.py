@@ -61,6 +61,7 @@ class NewJob(msgspec.Struct, omit_defaults=True, kw_only=True):
     max_lost_leases: int = 5
     on_lost_lease: str = "requeue"
     order_by_due: bool = False
+    trace: str | None = None
 
 
 class NewJobBatch(msgspec.Struct, frozen=True, omit_defaults=True):

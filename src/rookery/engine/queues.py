@@ -84,7 +84,7 @@ def _delete_chunk(ledger: Ledger, queue: Queue | None, states: tuple[str, ...], 
     for state in states:
         jobs = select_jobs(
             ledger,
-            "WHERE queue = ? AND state = ? AND seq <= ? ORDER BY seq LIMIT ?",
+            "WHERE queue = ? AND state = ? AND seq <= ? ORDER BY created_at, seq LIMIT ?",
             (queue.id, state, limit, CHUNK - deleted),
         )
         for job in jobs:

@@ -1,7 +1,7 @@
 """One call as a handler sees it, the answer a handler gives, and the description of a route."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, MutableMapping
 from typing import Any, Final, TypeVar
 from urllib.parse import parse_qsl
 
@@ -47,9 +47,11 @@ class Work(msgspec.Struct, frozen=True):
 
 
 class Stream(msgspec.Struct, frozen=True):
-    """An answer that goes on: server-sent events, one frame a chunk."""
+    """An answer that goes on, part by part: server-sent events unless it says otherwise, one frame a part."""
 
-    frames: Any
+    parts: AsyncGenerator[bytes, None]
+    content_type: bytes = b"text/event-stream; charset=utf-8"
+    headers: tuple[tuple[bytes, bytes], ...] = ()
 
 
 class Call:

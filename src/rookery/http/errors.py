@@ -73,3 +73,8 @@ def overloaded(retry_after_ms: int) -> ApiError:
 def storage_down(reason: str) -> ApiError:
     """The store cannot be written."""
     return ApiError(503, "UNHEALTHY", f"the store cannot be written: {reason}")
+
+
+def search_timeout(seconds: float) -> ApiError:
+    """A read took too long."""
+    return ApiError(503, "SEARCH_TIMEOUT", f"the search took longer than {seconds:g} s: narrow it down")

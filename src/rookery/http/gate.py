@@ -18,13 +18,14 @@ from starlette.routing import Route as Pattern
 
 from rookery.http import jobs, observe, produce, queues, work
 from rookery.http.call import Answer, Call, CallerGone, Receive, Route, Scope, Send, Stream, until_gone
-from rookery.http.errors import ApiError, invalid, not_found, overloaded, storage_down
+from rookery.http.errors import ApiError, invalid, not_found, overloaded, search_timeout, storage_down
 from rookery.http.openapi import docs_routes
 from rookery.http.rate_limit import RateLimiter, client_of, retry_after_seconds
 from rookery.http.settings import HttpSettings
 from rookery.model.names import DEFAULT_NAMESPACE, is_namespace
 from rookery.node.batcher import Overloaded, StorageDown
 from rookery.node.node import Node
+from rookery.node.reads import ReadTimeout
 
 logger = logging.getLogger(__name__)
 
@@ -39,10 +40,8 @@ COMMON_HEADERS: Final = (
         b"Last-Event-ID",
     ),
 )
-_STREAM_HEADERS: Final = (
-    (b"content-type", b"text/event-stream; charset=utf-8"),
-    (b"cache-control", b"no-cache"),
-)
+STALLED: Final = 30.0
+"""Seconds after which somebody who does not read a stream is dropped."""
 _READ_METHODS: Final = frozenset({"GET", "HEAD"})
 _NO_PARAMS: Final[dict[str, str]] = {}
 
@@ -68,7 +67,7 @@ class Gate:
         except Exception as error:
             answer = answer_to(error, scope)
         if isinstance(answer, Stream):
-            await _send_stream(answer, started, receive, send)
+            await _send_stream(answer, started, scope, receive, send)
         else:
             await _send_answer(answer, started, send)
 
@@ -161,6 +160,8 @@ def answer_to(error: BaseException, scope: Scope) -> Answer:
         error = overloaded(error.retry_after_ms)
     elif isinstance(error, StorageDown):
         error = storage_down(str(error))
+    elif isinstance(error, ReadTimeout):
+        error = search_timeout(error.seconds)
     elif not isinstance(error, ApiError):
         logger.error("%s %s failed", scope["method"], scope["path"], exc_info=error)
         error = ApiError(500, "INTERNAL_ERROR", "internal error")
@@ -185,23 +186,35 @@ async def _send_answer(answer: Answer, started: float, send: Send) -> None:
     await send({"type": "http.response.body", "body": answer.body})
 
 
-async def _send_stream(stream: Stream, started: float, receive: Receive, send: Send) -> None:
-    """Send frame by frame until the reader goes or the frames end; a slow reader only makes us wait."""
-    headers = [*COMMON_HEADERS, (b"server-timing", server_timing(started)), *_STREAM_HEADERS]
+async def _send_stream(stream: Stream, started: float, scope: Scope, receive: Receive, send: Send) -> None:
+    """Send part by part until the reader goes or there are no more; a slow reader makes us wait, but not for ever."""
+    headers = [
+        *COMMON_HEADERS,
+        (b"server-timing", server_timing(started)),
+        (b"content-type", stream.content_type),
+        (b"cache-control", b"no-cache"),
+        *stream.headers,
+    ]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     await send({"type": "http.response.body", "body": b"", "more_body": True})
     gone = asyncio.ensure_future(until_gone(receive))
-    frames = asyncio.ensure_future(_send_frames(stream, send))
+    parts = asyncio.ensure_future(_send_parts(stream, send))
     try:
-        await asyncio.wait({gone, frames}, return_when=asyncio.FIRST_COMPLETED)
-        if frames.done():
-            frames.result()
+        await asyncio.wait({gone, parts}, return_when=asyncio.FIRST_COMPLETED)
+        if parts.done():
+            parts.result()
             await send({"type": "http.response.body", "body": b""})
+    except TimeoutError:
+        logger.warning("%s: dropped a reader who does not read", scope["path"])
+        scope["rookery.abort"]()
     finally:
         gone.cancel()
-        frames.cancel()
+        parts.cancel()
+        await asyncio.gather(gone, parts, return_exceptions=True)
+        await stream.parts.aclose()
 
 
-async def _send_frames(stream: Stream, send: Send) -> None:
-    async for frame in stream.frames:
-        await send({"type": "http.response.body", "body": frame, "more_body": True})
+async def _send_parts(stream: Stream, send: Send) -> None:
+    async for part in stream.parts:
+        async with asyncio.timeout(STALLED):
+            await send({"type": "http.response.body", "body": part, "more_body": True})

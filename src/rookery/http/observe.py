@@ -1,7 +1,7 @@
 """Looking on: workers, job batches, events as a list and as a stream, health."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Final
 
 import msgspec
@@ -99,7 +99,7 @@ async def stream_events(call: Call) -> Stream:
     return Stream(_event_frames(call, after, _filter(call, query)))
 
 
-async def _event_frames(call: Call, after: int, wanted: EventFilter) -> AsyncIterator[bytes]:
+async def _event_frames(call: Call, after: int, wanted: EventFilter) -> AsyncGenerator[bytes, None]:
     """Read what is new, wait for news, read again. Nothing is kept for a reader who is slow."""
     node, loop = call.node, asyncio.get_running_loop()
     silent_since = loop.time()

@@ -86,6 +86,8 @@ class BoundedProtocol(HttpToolsProtocol):
         if isinstance(waiting, FastCycle):
             waiting.hurry()
         if not self._take_fast_lane():
+            scope: Any = self.scope
+            scope["rookery.abort"] = self.transport.abort
             super().on_headers_complete()
 
     def on_message_complete(self) -> None:

@@ -23,6 +23,7 @@ from rookery.model.job import CANCELLED, COMPLETED, DEAD
 from rookery.node.batcher import Batcher, resolver
 from rookery.node.clock import Clock
 from rookery.node.data_dir import DataDirectory
+from rookery.node.reads import Reads
 from rookery.node.timers import Timers
 from rookery.node.waiters import Deliver, Waiter, Waiters
 from rookery.store.connections import open_reader
@@ -43,6 +44,7 @@ class NodeSettings(msgspec.Struct, frozen=True):
     retention_interval: int = 3_600_000
     most_waiting: int = 16_384
     most_claims: int = 64
+    read_timeout: int = 10_000
 
 
 class Node:
@@ -60,6 +62,7 @@ class Node:
         except BaseException:
             self._directory.release()
             raise
+        self.reads = Reads(lambda: open_reader(self._directory.store), settings.read_timeout / 1000)
         self._log = LocalLog(self._machine, self.clock.now)
         self._batcher = Batcher(self._log, settings.most_waiting, self._after_commit)
         self._waiters = Waiters(self._machine, self._batcher, self.clock, settings.most_claims)
@@ -77,6 +80,7 @@ class Node:
         self._timers.stop()
         await self._batcher.idle()
         self._log.close()
+        await self.reads.close()
         self.reader.close()
         self._machine.close()
         self._directory.release()
