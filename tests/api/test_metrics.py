@@ -23,6 +23,7 @@ from tests.api.expectations import (
 )
 from tests.api.scrapes import Scrape
 from tests.api.test_overload import storm
+from tests.api.test_server import run_server
 from tests.conftest import Api, ServerProcess, wait_for
 
 Start = Callable[..., ServerProcess]
@@ -104,6 +105,13 @@ def test_the_prefix_can_be_chosen(start_server: Start, given: str, prefix: str) 
     found = scrape(Api(start_server(f"--metrics-prefix={given}")))
     assert found.value(f"{prefix}_raft_state") == 2
     assert [name for name in found.families if not name.startswith(f"{prefix}_")] == []
+
+
+@pytest.mark.parametrize("prefix", ["9lives", "", "with-dash", "__", "ümlaut"])
+def test_a_prefix_that_no_name_can_have_is_refused(tmp_path: Path, prefix: str) -> None:
+    run = run_server(f"--metrics-prefix={prefix}", "--data-dir", str(tmp_path / "data"))
+    assert run.returncode == 2
+    assert "--metrics-prefix" in run.stderr
 
 
 def test_queue_jobs_are_counted_by_state(api: Api, queue: str) -> None:
