@@ -2,6 +2,13 @@
 
 from bisect import bisect_left
 from decimal import Decimal
+from functools import cache
+from itertools import accumulate
+
+
+@cache
+def _texts(bounds: tuple[float, ...]) -> list[str]:
+    return [*(f"{Decimal(str(bound)):f}" for bound in bounds), "+Inf"]
 
 
 class Histogram:
@@ -26,12 +33,7 @@ class Histogram:
 
     def cumulative(self) -> list[tuple[str, int]]:
         """Each bound as text, with how many values were not above it; `+Inf` at the end."""
-        texts = [*(f"{Decimal(str(bound)):f}" for bound in self.bounds), "+Inf"]
-        total, pairs = 0, []
-        for text, count in zip(texts, list(self.counts), strict=True):
-            total += count
-            pairs.append((text, total))
-        return pairs
+        return list(zip(_texts(self.bounds), accumulate(self.counts), strict=True))
 
     def quantile(self, share: float) -> float:
         """About the value that this share of all values is not above: even inside a bucket, the last bound at most."""
