@@ -24,6 +24,7 @@ class BareStore:
         self.db.execute("BEGIN IMMEDIATE")
         self.db.executemany(f"INSERT INTO job VALUES ({', '.join('?' * _JOB_COLUMNS)})", jobs)
         self._events("enqueued", [job[1] for job in jobs], now, None)
+        self._throughput(now, count, 0)
         self._commit("pending = pending + ?, enqueued = enqueued + ?", (count, count), now)
 
     def claim(self, count: int, now: int) -> list[tuple[Any, ...]]:
@@ -50,6 +51,7 @@ class BareStore:
             [(now, job_id) for job_id in job_ids],
         )
         self._events("completed", job_ids, now, None)
+        self._throughput(now, 0, len(job_ids))
         self._commit("active = active - ?, completed = completed + ?", (len(job_ids), len(job_ids)), now)
 
     def _events(self, type: str, job_ids: list[str], now: int, data: str | None) -> None:
@@ -58,6 +60,13 @@ class BareStore:
         self.db.executemany(
             "INSERT INTO event VALUES (?, ?, ?, ?, ?, ?)",
             [(first + n, type, job_id, "bench", now, data) for n, job_id in enumerate(job_ids)],
+        )
+
+    def _throughput(self, now: int, enqueued: int, completed: int) -> None:
+        self.db.execute(
+            "INSERT INTO throughput VALUES (?, 1, ?, ?, 0) ON CONFLICT DO UPDATE "
+            "SET enqueued = enqueued + excluded.enqueued, completed = completed + excluded.completed",
+            (now - now % 60_000, enqueued, completed),
         )
 
     def _commit(self, counts: str, numbers: tuple[int, int], now: int) -> None:

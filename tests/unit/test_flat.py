@@ -73,7 +73,11 @@ OPERATIONS: dict[str, AnyOperation] = {
 
 def plans(bench: Workbench, *ops: AnyOperation) -> list[tuple[str, str]]:
     """Every statement these operations run, with each step of its plan."""
-    db = bench.machine._db
+    return steps_of(bench.machine._db, lambda: bench.do(*ops))
+
+
+def steps_of(db: apsw.Connection, work: Callable[[], object]) -> list[tuple[str, str]]:
+    """Every statement that some work runs on a connection, with each step of its plan."""
     run: list[tuple[str, Any]] = []
 
     def note(_cursor: apsw.Cursor, sql: str, bindings: Any) -> bool:
@@ -81,7 +85,7 @@ def plans(bench: Workbench, *ops: AnyOperation) -> list[tuple[str, str]]:
         return True
 
     db.exec_trace = note
-    bench.do(*ops)
+    work()
     db.exec_trace = None
     steps = []
     for sql, bindings in run:

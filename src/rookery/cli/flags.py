@@ -1,7 +1,9 @@
-"""Kinds of flag values: durations and addresses."""
+"""Kinds of flag values: durations, addresses, prefixes."""
 
+import re
 from collections.abc import Callable
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 import click
 
@@ -40,6 +42,35 @@ class AddressType(click.ParamType[tuple[str, int]]):
         return host.strip("[]") or "0.0.0.0", int(port)
 
 
+class MetricsPrefixType(click.ParamType[str]):
+    """What the names of metrics begin with: letters, digits and underscores."""
+
+    name = "prefix"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The prefix without an underscore at its end."""
+        if not re.fullmatch(r"[a-zA-Z_][a-zA-Z0-9_]*", value, re.ASCII) or not value.strip("_"):
+            self.fail(f"{value!r} cannot begin the name of a metric: use letters, digits and underscores", param, ctx)
+        return str(value).rstrip("_")
+
+
+class CollectorType(click.ParamType[str]):
+    """Where an OpenTelemetry collector takes traces by HTTP: a URL, or `host:port`."""
+
+    name = "url"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The whole URL; the usual path is added if there is none."""
+        url = urlsplit(value if "://" in value else f"http://{value}")
+        try:
+            is_address = url.scheme in ("http", "https") and bool(url.hostname) and url.port != 0
+        except ValueError:
+            is_address = False
+        if not is_address:
+            self.fail(f"{value!r} is not an address like http://localhost:4318", param, ctx)
+        return url._replace(path=url.path if url.path.strip("/") else "/v1/traces").geturl()
+
+
 def switch(name: str, default: bool, help: str, *, hidden: bool = False) -> Callable[[Command], Command]:
     """A flag that is switched on by `--name` and set by `--name=true` or `--name=false`."""
     return click.option(
@@ -57,3 +88,5 @@ def switch(name: str, default: bool, help: str, *, hidden: bool = False) -> Call
 LOG_LEVELS = click.Choice(["debug", "info", "warn", "error"])
 DURATION = DurationType()
 ADDRESS = AddressType()
+METRICS_PREFIX = MetricsPrefixType()
+COLLECTOR = CollectorType()

@@ -12,11 +12,12 @@ import click
 import uvloop
 
 from rookery import __version__
-from rookery.cli.flags import ADDRESS, DURATION, LOG_LEVELS, Command, switch
+from rookery.cli.flags import ADDRESS, COLLECTOR, DURATION, LOG_LEVELS, METRICS_PREFIX, Command, switch
 from rookery.http.server import bind, serve
 from rookery.http.settings import HttpSettings
 from rookery.node.data_dir import DataDirectoryInUse
 from rookery.node.node import Node, NodeSettings
+from rookery.node.tracing import Tracing, TracingUnavailable
 from rookery.store.migrations import UnusableStore
 
 logger = logging.getLogger("rookery.server")
@@ -82,6 +83,19 @@ def _engine_flags(function: Command) -> Command:
 @_limit("--raft-max-pending", 16_384, "Writes that may wait.")
 @_limit("--raft-max-fetch-inflight", 64, "Claims of one queue that may be under way at a time.")
 @click.option("--search-timeout", type=DURATION, default="10s", show_default=True, help="How long one search may take.")
+@click.option(
+    "--metrics-prefix",
+    type=METRICS_PREFIX,
+    default="rookery",
+    show_default=True,
+    help="What the names of the metrics begin with.",
+)
+@switch("--otel-enabled", False, "Send traces to an OpenTelemetry collector; needs the extra otel.")
+@click.option(
+    "--otel-endpoint",
+    type=COLLECTOR,
+    help="Its address for OTLP over HTTP.  [default: OTEL_EXPORTER_OTLP_ENDPOINT or http://localhost:4318]",
+)
 @click.option("--log-level", type=LOG_LEVELS, default=None, help="What goes to stderr.")
 @_engine_flags
 @click.pass_obj
@@ -106,6 +120,9 @@ def command(
     raft_max_pending: int,
     raft_max_fetch_inflight: int,
     search_timeout: int,
+    metrics_prefix: str,
+    otel_enabled: bool,
+    otel_endpoint: str | None,
     log_level: str | None,
     **engine_flags: Any,
 ) -> None:
@@ -132,13 +149,26 @@ def command(
         write_rps=rate_limit_write_rps,
         write_burst=rate_limit_write_burst,
         docs_enabled=docs_enabled,
+        metrics_prefix=metrics_prefix,
     )
+    tracing = _tracing(otel_endpoint) if otel_enabled else None
     _tune_interpreter()
-    uvloop.run(_run(address, node_settings, http_settings, shutdown_timeout / 1000))
+    uvloop.run(_run(address, node_settings, http_settings, shutdown_timeout / 1000, tracing))
+
+
+def _tracing(endpoint: str | None) -> Tracing:
+    try:
+        return Tracing(endpoint)
+    except TracingUnavailable as error:
+        raise click.ClickException(f"--otel-enabled: {error}") from None
 
 
 async def _run(
-    address: tuple[str, int], node_settings: NodeSettings, http_settings: HttpSettings, shutdown_timeout: float
+    address: tuple[str, int],
+    node_settings: NodeSettings,
+    http_settings: HttpSettings,
+    shutdown_timeout: float,
+    tracing: Tracing | None,
 ) -> None:
     host, port = address
     data_dir = node_settings.data_dir.absolute()
@@ -148,7 +178,7 @@ async def _run(
         reason = error.strerror or error
         raise click.ClickException(f"cannot listen on {host}:{port}: {reason} (--bind takes another address)") from None
     try:
-        node = Node(node_settings)
+        node = Node(node_settings, tracing)
     except (DataDirectoryInUse, UnusableStore) as error:
         raise click.ClickException(str(error)) from None
     except (FileExistsError, NotADirectoryError):

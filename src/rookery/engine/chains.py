@@ -90,7 +90,9 @@ def _chain_of(ledger: Ledger, job: Job) -> Chain | None:
 def _enqueue(ledger: Ledger, job: Job, step: Step, number: int, payload: Payload) -> None:
     if queue_name_fault(step.queue) is not None:
         return
-    config, namespace = ledger.execute("SELECT chain_config, namespace FROM job WHERE seq = ?", (job.seq,)).get
+    config, namespace, trace = ledger.execute(
+        "SELECT chain_config, namespace, trace FROM job WHERE seq = ?", (job.seq,)
+    ).get
     enqueue.create_job(
         ledger,
         NewJob(
@@ -99,6 +101,7 @@ def _enqueue(ledger: Ledger, job: Job, step: Step, number: int, payload: Payload
             chain_id=job.chain_id,
             chain_step=number,
             chain_config=config,
+            trace=trace,
         ),
         namespace=namespace,
     )

@@ -12,7 +12,7 @@ from rookery.engine.ops import Claim, Claimed, ClaimedJob
 from rookery.model.job import ACTIVE, PENDING
 
 _READY: Final = """
-    SELECT rank, order_key, seq, id, queue, payload, attempt + 1, max_retries, checkpoint, tags, agent
+    SELECT rank, order_key, seq, id, queue, payload, attempt + 1, max_retries, checkpoint, tags, agent, ready_at, trace
       FROM job INDEXED BY job_ready
      WHERE state = 'pending' AND waiting_on = 0 AND queue = ? AND (expire_at IS NULL OR expire_at > ?)
      ORDER BY rank, order_key, seq
@@ -67,16 +67,21 @@ def _hand_out(ledger: Ledger, op: Claim, rows: list[Row], leases: list[Row]) -> 
     now, until = ledger.now, ledger.now + op.lease
     worker_id, hostname = op.worker_id or None, op.hostname or None
     about_worker = f',"worker_id":{json_text(op.worker_id)}}}' if op.worker_id else "}"
-    number, emit = ledger.ids.number, ledger.emit
+    number, emit, waits = ledger.ids.number, ledger.emit, ledger.waits
     queues = {queue_id: ledger.queue_of(queue_id) for queue_id in {row[4]: None for row in rows}}
     jobs = []
-    for rank, _, seq, job_id, queue_id, payload, attempt, max_retries, checkpoint, tags, agent in rows:
+    for row in rows:
+        rank, _, seq, job_id, queue_id, payload, attempt, max_retries, checkpoint, tags, agent, ready_at, trace = row
         queue = queues[queue_id].name
+        if ready_at is not None:
+            waits.append((queue, now - ready_at))
         lease = number() & _TOKEN_MASK
         leases.append((attempt, now, lease, op.lease, until, worker_id, hostname, seq))
         emit("started", job_id, queue, f'{{"attempt":{attempt}{about_worker}')
         jobs.append(
-            ClaimedJob(job_id, queue, payload, attempt, max_retries, op.lease, lease, checkpoint, tags, agent, rank)
+            ClaimedJob(
+                job_id, queue, payload, attempt, max_retries, op.lease, lease, checkpoint, tags, agent, rank, trace
+            )
         )
     for queue_id, count in Counter([row[4] for row in rows]).items():
         _count(ledger, queues[queue_id], count)

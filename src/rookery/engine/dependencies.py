@@ -42,7 +42,14 @@ def unblock(ledger: Ledger, seq: int) -> int:
         (seq, CHUNK),
     ).fetchall()
     for queue_id, state, waiting_on in ledger.executemany(
-        "UPDATE job SET waiting_on = waiting_on - 1 WHERE seq = ? RETURNING queue, state, waiting_on", sorted(told)
+        """
+        UPDATE job
+           SET waiting_on = waiting_on - 1,
+               ready_at = iif(state = 'pending' AND waiting_on = 1, ?1, ready_at)
+         WHERE seq = ?2
+        RETURNING queue, state, waiting_on
+        """,
+        [(ledger.now, dependent) for (dependent,) in sorted(told)],
     ):
         if state == PENDING and waiting_on == 0:
             queue = ledger.queue_of(queue_id)

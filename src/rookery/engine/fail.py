@@ -3,7 +3,7 @@
 import msgspec
 
 from rookery.engine import endings, leases
-from rookery.engine.jobs import Job, change_state, find_job
+from rookery.engine.jobs import Job, change_state, find_job, note_run
 from rookery.engine.jsontext import json_text
 from rookery.engine.ledger import Ledger
 from rookery.engine.ops import Fail, Failed, FailedJob, Failure, Refusal
@@ -29,6 +29,7 @@ def _fail_one(ledger: Ledger, item: Failure, namespace: str) -> FailedJob | Refu
     refusal = leases.fault_of(job, item.lease, "fail")
     if refusal is not None:
         return refusal
+    note_run(ledger, job)
     return attempt_failed(ledger, job, item.error, item.backtrace)
 
 

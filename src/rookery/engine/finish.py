@@ -5,7 +5,7 @@ from typing import Any, Final
 import apsw
 
 from rookery.engine import agents, chains, endings, leases, usage
-from rookery.engine.jobs import Job, change_state, find_job, place_in_line
+from rookery.engine.jobs import Job, change_state, find_job, note_run, place_in_line
 from rookery.engine.jsontext import json_text
 from rookery.engine.ledger import Ledger, Queue
 from rookery.engine.ops import Ack, Acked, Completion, Refusal
@@ -13,7 +13,7 @@ from rookery.model.job import ACTIVE, COMPLETED, HELD, PENDING
 from rookery.model.names import DEFAULT_NAMESPACE
 
 _LOOK: Final = """
-    SELECT id, seq, queue, lease
+    SELECT id, seq, queue, lease, started_at
       FROM carray(?) AS given
      CROSS JOIN job ON job.id = given.value
      WHERE state = 'active' AND agent IS NULL
@@ -40,7 +40,9 @@ def ack(ledger: Ledger, ops: list[Ack]) -> list[Acked]:
             if row is not None and _is_plain(item, row[3], op.namespace):
                 del plain[item.job_id]
                 to_write.append((ledger.now, item.result, item.checkpoint, row[1]))
-                _count(ledger, ledger.queue_of(row[2]), item.job_id)
+                queue = ledger.queue_of(row[2])
+                ledger.runs.append((queue.name, ledger.now - row[4]))
+                _count(ledger, queue, item.job_id)
                 outcomes.append(None)
             else:
                 ledger.executemany(_COMPLETE, to_write)
@@ -64,6 +66,7 @@ def _is_plain(item: Completion, lease: int, namespace: str) -> bool:
 def _count(ledger: Ledger, queue: Queue, job_id: str) -> None:
     queue.counts[ACTIVE] -= 1
     queue.counts[COMPLETED] += 1
+    queue.completions += 1
     ledger.touch(queue)
     ledger.emit("completed", job_id, queue.name)
 
@@ -77,6 +80,7 @@ def _decide(ledger: Ledger, item: Completion, namespace: str) -> Refusal | None:
     refusal = leases.fault_of(job, item.lease, "ack") or _argument_fault(job, item)
     if refusal is not None:
         return refusal
+    note_run(ledger, job)
     usage.record(ledger, job, item.usage, "ack")
     if job.agent is not None:
         _ack_agent(ledger, job, item)

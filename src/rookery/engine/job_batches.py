@@ -32,12 +32,12 @@ def open_batch(ledger: Ledger, batch_id: str, namespace: str, new: NewJobBatch, 
         f"INSERT INTO job_batch ({_COLUMNS}, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (*msgspec.structs.astuple(batch), ledger.now),
     )
-    _call_back_if_complete(ledger, batch)
+    _call_back_if_complete(ledger, batch, None)
 
 
 def count_member(ledger: Ledger, batch_id: str, seq: int, *, succeeded: bool) -> None:
     """A member has ended: count it, once and for all."""
-    ledger.execute("UPDATE job SET batch_open = 0 WHERE seq = ?", (seq,))
+    trace = ledger.execute("UPDATE job SET batch_open = 0 WHERE seq = ? RETURNING trace", (seq,)).get
     row = ledger.execute(
         f"""
         UPDATE job_batch
@@ -48,15 +48,16 @@ def count_member(ledger: Ledger, batch_id: str, seq: int, *, succeeded: bool) ->
         (succeeded, not succeeded, batch_id),
     ).fetchone()
     if row is not None:
-        _call_back_if_complete(ledger, JobBatch(*row))
+        _call_back_if_complete(ledger, JobBatch(*row), trace)
 
 
-def _call_back_if_complete(ledger: Ledger, batch: JobBatch) -> None:
+def _call_back_if_complete(ledger: Ledger, batch: JobBatch, trace: str | None) -> None:
+    """Enqueue the callback once nothing is pending; it goes on with the trace of the member that ended last."""
     if batch.pending or not batch.callback_queue:
         return
     enqueue.create_job(
         ledger,
-        NewJob(queue=stored_name(batch.namespace, batch.callback_queue), payload=_callback_payload(batch)),
+        NewJob(queue=stored_name(batch.namespace, batch.callback_queue), payload=_callback_payload(batch), trace=trace),
         namespace=batch.namespace,
     )
 

@@ -31,6 +31,7 @@ class Job(msgspec.Struct):
     max_delay: int
     created_at: int
     scheduled_at: int | None
+    started_at: int | None
     failed_at: int | None
     lease: int | None
     outcome: str | None
@@ -65,6 +66,8 @@ def find_job(ledger: Ledger, job_id: str, namespace: str) -> Job | Refusal:
 def change_state(ledger: Ledger, job: Job, state: str, **columns: Any) -> Queue:
     """Write a job's new state (and whatever columns change with it) and keep the counts."""
     queue = ledger.queue_of(job.queue)
+    if state == PENDING and job.state != PENDING and not job.waiting_on:
+        columns["ready_at"] = ledger.now
     shift_count(ledger, queue, job, state)
     job.state = state
     if job.expire_at is not None and state in WAITING:
@@ -81,6 +84,12 @@ def shift_count(ledger: Ledger, queue: Queue, job: Job, state: str) -> None:
     if job.waiting_on:
         queue.blocked += (state == PENDING) - (job.state == PENDING)
     ledger.touch(queue)
+
+
+def note_run(ledger: Ledger, job: Job) -> None:
+    """The worker of an active job has come to an end with it: note how long that took."""
+    if job.started_at is not None:
+        ledger.runs.append((ledger.queue_of(job.queue).name, ledger.now - job.started_at))
 
 
 def place_in_line(ledger: Ledger, job: Job) -> int:

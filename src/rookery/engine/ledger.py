@@ -39,6 +39,14 @@ ADD_TAGS: Final = "INSERT OR IGNORE INTO job_tag SELECT key, value, job FROM tag
 REMOVE_TAGS: Final = (
     "DELETE FROM job_tag WHERE (key, value, job) IN (SELECT key, value, job FROM tag_of_job WHERE job = ?)"
 )
+_ADD_THROUGHPUT: Final = """
+    INSERT INTO throughput VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT DO UPDATE
+       SET enqueued = enqueued + excluded.enqueued,
+           completed = completed + excluded.completed,
+           failed = failed + excluded.failed
+"""
+MINUTE: Final = 60_000
 
 Event = tuple[int, str, str, str, int, str | None]
 """seq, type, job id, queue, time, data as JSON text."""
@@ -49,6 +57,7 @@ class Queue:
 
     __slots__ = (
         "blocked",
+        "completions",
         "counts",
         "created_at",
         "enqueued",
@@ -58,6 +67,8 @@ class Queue:
         "name",
         "paused_at",
         "rate",
+        "told_enqueued",
+        "told_failed",
         "window",
     )
 
@@ -73,6 +84,9 @@ class Queue:
         self.blocked: int = row[15]
         self.enqueued: int = row[16]
         self.failed: int = row[17]
+        self.completions = 0
+        self.told_enqueued = self.enqueued
+        self.told_failed = self.failed
 
     @property
     def ready(self) -> int:
@@ -96,6 +110,8 @@ class Ledger:
         self.is_fresh = False
         self.events: list[Event] = []
         self.changed: dict[Queue, None] = {}
+        self.waits: list[tuple[str, int]] = []
+        self.runs: list[tuple[str, int]] = []
         self.seen_workers: dict[tuple[str, str], tuple[int, str | None, str]] = {}
         self._new_jobs: list[tuple[Any, ...]] = []
         self._new_tagged: list[tuple[int]] = []
@@ -119,6 +135,8 @@ class Ledger:
         self.ids.advance(self.now, entropy)
         self.events = []
         self.changed = {}
+        self.waits = []
+        self.runs = []
         self._changes_before = self.db.total_changes()
 
     def flush(self) -> None:
@@ -129,6 +147,7 @@ class Ledger:
         for queue in self.changed:
             row = (*queue.counts.values(), queue.blocked, queue.enqueued, queue.failed, queue.id)
             self.execute(_UPDATE_COUNTS, row)
+            self.write_throughput(queue)
         self.has_changes = self.db.total_changes() != self._changes_before
         if self.has_changes:
             self._stored_now = self.now
@@ -142,6 +161,8 @@ class Ledger:
         self._data_version = -1
         self.events = []
         self.changed = {}
+        self.waits = []
+        self.runs = []
         with suppress(apsw.Error):
             self._reload()
 
@@ -217,6 +238,14 @@ class Ledger:
     def sees(self, namespace: str, queue_id: int) -> bool:
         """Whether a caller of that namespace may see the queue."""
         return is_visible(namespace, self.queue_of(queue_id).name)
+
+    def write_throughput(self, queue: Queue) -> None:
+        """Add what happened to a queue's jobs since the last time to the current minute."""
+        enqueued, failed = queue.enqueued - queue.told_enqueued, queue.failed - queue.told_failed
+        if enqueued or failed or queue.completions:
+            minute = self.now - self.now % MINUTE
+            self.execute(_ADD_THROUGHPUT, (minute, queue.id, enqueued, queue.completions, failed))
+            queue.completions, queue.told_enqueued, queue.told_failed = 0, queue.enqueued, queue.failed
 
     def forget_queue(self, queue: Queue) -> None:
         """The queue's row is gone."""

@@ -127,6 +127,21 @@ class Machine:
         return self._ledger.events
 
     @property
+    def waits(self) -> list[tuple[str, int]]:
+        """How long each job that the last batch handed out had waited for that: its queue, and milliseconds."""
+        return self._ledger.waits
+
+    @property
+    def runs(self) -> list[tuple[str, int]]:
+        """How long each worker that the last batch heard from had its job: the queue, and milliseconds."""
+        return self._ledger.runs
+
+    @property
+    def events_ever(self) -> int:
+        """How many events there have been in the life of the store."""
+        return self._ledger.event_seq
+
+    @property
     def changed_queues(self) -> list[str]:
         """The queues that the last batch has changed; all of them, if somebody else may have."""
         if self._ledger.is_fresh:

@@ -127,6 +127,7 @@ class ClaimedJob(msgspec.Struct, frozen=True):
     tags: str | None
     agent: str | None
     rank: int
+    trace: str | None = None
 
 
 class Claimed(msgspec.Struct, frozen=True):

@@ -1,5 +1,6 @@
 """What a person does to a whole queue: pause, resume, limit, clear, delete."""
 
+from rookery.engine import throughput
 from rookery.engine.jobs import select_jobs
 from rookery.engine.ledger import Ledger, Queue
 from rookery.engine.manage import delete_job
@@ -70,6 +71,7 @@ def delete(ledger: Ledger, op: DeleteQueue) -> Cleared:
             _write_settings(ledger, queue)
         else:
             ledger.execute("DELETE FROM unique_lock WHERE queue = ?", (queue.id,))
+            throughput.outlive(ledger, queue)
             ledger.execute("DELETE FROM queue WHERE id = ?", (queue.id,))
             ledger.forget_queue(queue)
     return cleared

@@ -73,9 +73,9 @@ def _take_over(ledger: Ledger, holder: Job, new: NewJob) -> None:
     ledger.execute(
         """
         UPDATE job
-           SET payload = ?, rank = ?, tags = ?, expire_after = ?, expire_at = ?, unique_period = ?
+           SET payload = ?, rank = ?, tags = ?, expire_after = ?, expire_at = ?, unique_period = ?, trace = ?
          WHERE seq = ?
         """,
-        (new.payload, new.rank, new.tags, new.expire_after, expire_at, new.unique_period, holder.seq),
+        (new.payload, new.rank, new.tags, new.expire_after, expire_at, new.unique_period, new.trace, holder.seq),
     )
     ledger.execute(ADD_TAGS, (holder.seq,))

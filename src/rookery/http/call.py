@@ -2,14 +2,16 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, MutableMapping
-from typing import Any, Final, TypeVar
+from typing import Any, ClassVar, Final, TypeVar
 from urllib.parse import parse_qsl
 
 import msgspec
 
 from rookery.http.errors import invalid, too_large, unparsable
 from rookery.http.settings import HttpSettings
+from rookery.http.visit import Visit
 from rookery.model.names import DEFAULT_NAMESPACE, NAMESPACE_MARK, queue_name_fault, stored_name
+from rookery.model.traces import read_traceparent
 from rookery.node.batcher import resolver
 from rookery.node.node import Node
 
@@ -51,13 +53,14 @@ class Stream(msgspec.Struct, frozen=True):
 
     parts: AsyncGenerator[bytes, None]
     content_type: bytes = b"text/event-stream; charset=utf-8"
+    status: ClassVar[int] = 200
     headers: tuple[tuple[bytes, bytes], ...] = ()
 
 
 class Call:
     """A request with what a handler needs to answer it."""
 
-    __slots__ = ("_receive", "charge", "headers", "namespace", "node", "params", "scope", "settings")
+    __slots__ = ("_receive", "charge", "headers", "namespace", "node", "params", "scope", "settings", "visit")
 
     def __init__(
         self,
@@ -77,6 +80,7 @@ class Call:
         self.params = params
         self.namespace = namespace
         self.charge = charge
+        self.visit: Visit | None = None
         self._receive = receive
 
     async def body(self, limit: int) -> bytes:
@@ -130,6 +134,12 @@ class Call:
     def query(self) -> dict[str, str]:
         """The query's parameters; of one given twice, the last."""
         return dict(parse_qsl(self.scope["query_string"].decode("latin-1"), keep_blank_values=True))
+
+    def trace(self) -> str | None:
+        """The trace that jobs made by this call belong to: the caller's own, or else the request's."""
+        given = self.headers.get(b"traceparent")
+        trace = None if given is None else read_traceparent(given)
+        return trace or (None if self.visit is None else self.visit.trace)
 
     def queue(self, name: str, field: str = "queue") -> str:
         """A queue's stored name, from the name that the caller gives it."""

@@ -6,6 +6,8 @@ import msgspec
 
 from rookery.engine.ops import Refusal
 
+RATE_LIMITED: Final = "RATE_LIMITED"
+
 
 class ApiError(Exception):
     """An answer with status 400 or above."""

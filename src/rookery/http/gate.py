@@ -16,12 +16,13 @@ from urllib.parse import unquote
 from starlette.routing import Match, Router
 from starlette.routing import Route as Pattern
 
-from rookery.http import jobs, observe, produce, queues, search, work
+from rookery.http import cluster, jobs, metrics, observe, produce, queues, search, work
 from rookery.http.call import Answer, Call, CallerGone, Receive, Route, Scope, Send, Stream, until_gone
 from rookery.http.errors import ApiError, invalid, not_found, overloaded, search_timeout, storage_down
 from rookery.http.openapi import docs_routes
 from rookery.http.rate_limit import RateLimiter, client_of, retry_after_seconds
 from rookery.http.settings import HttpSettings
+from rookery.http.visit import CALLER_GONE, Visit
 from rookery.model.names import DEFAULT_NAMESPACE, is_namespace
 from rookery.node.batcher import Overloaded, StorageDown
 from rookery.node.node import Node
@@ -36,6 +37,8 @@ API_ROUTES: Final = [
     *search.ROUTES,
     *queues.ROUTES,
     *observe.ROUTES,
+    *cluster.ROUTES,
+    *metrics.ROUTES,
 ]
 
 COMMON_HEADERS: Final = (
@@ -67,22 +70,34 @@ class Gate:
         started = perf_counter()
         if scope["type"] != "http":
             raise RuntimeError(f"unexpected connection of type {scope['type']}")
+        traffic = self.node.measures.traffic
+        visit, status = Visit(traffic, traffic.of_others(scope["method"]), started), CALLER_GONE
         try:
-            answer = await self._answer(scope, receive)
-        except CallerGone:
-            return
-        except Exception as error:
-            answer = answer_to(error, scope)
-        if isinstance(answer, Stream):
-            await _send_stream(answer, started, scope, receive, send)
-        else:
-            await _send_answer(answer, started, send)
+            try:
+                answer = await self._answer(scope, receive, visit)
+            except CallerGone:
+                return
+            except Exception as error:
+                visit.refused(error)
+                answer = answer_to(error, scope)
+            status = answer.status
+            if isinstance(answer, Stream):
+                await _send_stream(answer, started, scope, receive, send)
+            else:
+                await _send_answer(answer, started, send)
+        finally:
+            visit.end(status)
 
-    async def _answer(self, scope: Scope, receive: Receive) -> Answer | Stream:
+    async def _answer(self, scope: Scope, receive: Receive, visit: Visit) -> Answer | Stream:
         if scope["method"] == "OPTIONS":
             return Answer(200, b"{}")
         route, params = self._routes.find(scope["method"], scope["raw_path"].decode("latin-1"))
-        return await route.handler(self.admit(route, params, scope, receive))
+        visit.enter(self.node.measures.traffic.of(route.method, route.path))
+        if self.node.tracing is not None:
+            visit.begin_trace(self.node.tracing, scope["headers"])
+        call = self.admit(route, params, scope, receive)
+        call.visit = visit
+        return await route.handler(call)
 
     def admit(self, route: Route, params: dict[str, str], scope: Scope, receive: Receive) -> Call:
         """Let a caller in, or say why not."""
@@ -202,7 +217,7 @@ async def _send_stream(stream: Stream, started: float, scope: Scope, receive: Re
         (b"cache-control", b"no-cache"),
         *stream.headers,
     ]
-    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.start", "status": stream.status, "headers": headers})
     await send({"type": "http.response.body", "body": b"", "more_body": True})
     gone = asyncio.ensure_future(until_gone(receive))
     parts = asyncio.ensure_future(_send_parts(stream, send))

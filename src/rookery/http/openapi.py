@@ -55,7 +55,7 @@ def describe(routes: list[Route]) -> dict[str, Any]:
 def _operation(route: Route, schema_of: dict[str, Any]) -> dict[str, Any]:
     operation: dict[str, Any] = {
         "summary": route.summary,
-        "operationId": f"{route.method.lower()}_{re.sub(r'[^a-z0-9]+', '_', route.path.removeprefix('/api/v1'))}",
+        "operationId": f"{route.method.lower()}_{re.sub(r'[^a-z0-9]+', '_', route.path.removeprefix('/api/v1/'))}",
         "tags": [route.tag],
         "parameters": [
             {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}

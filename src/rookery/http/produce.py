@@ -194,6 +194,7 @@ def new_job(call: Call, request: EnqueueRequest) -> NewJob:
     if request.tags is not None:
         job.tags = msgspec.json.encode(request.tags).decode()
     job.checkpoint = given_json(request.checkpoint, "checkpoint")
+    job.trace = call.trace()
     if request.agent is not None:
         job.agent = _agent(request.agent)
     _read_retries(request, job)
@@ -302,6 +303,11 @@ _HEADERS: Final = (
     Parameter(
         "Idempotency-Key",
         "The same key with the same body within a day gets the first answer again, and nothing is added",
+        place="header",
+    ),
+    Parameter(
+        "traceparent",
+        "W3C trace context, kept on the job and handed to its worker; one that is not valid is ignored",
         place="header",
     ),
 )

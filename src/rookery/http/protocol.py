@@ -18,6 +18,8 @@ from rookery.engine.ops import ClaimedJob
 from rookery.http.call import LARGE_BODY, Answer, Call, Route, Scope
 from rookery.http.errors import too_large
 from rookery.http.gate import API_ROUTES, COMMON_HEADERS, Gate, answer_to, server_timing
+from rookery.http.visit import CALLER_GONE, Visit
+from rookery.node.measures import Traffic
 from rookery.node.waiters import Waiter
 
 LARGEST_HEAD: Final = 64 << 10
@@ -48,15 +50,21 @@ class BoundedProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """A connection that says nothing is closed like one that has nothing more to say."""
         super().connection_made(transport)
+        self._traffic.connections += 1
         self._idle_since = self.loop.time()
         self._idle_check = self.loop.call_later(self.timeout_keep_alive, self._close_if_idle)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Whoever waits for the caller hears that it is gone."""
         self._meet_deadline()
+        self._traffic.connections -= 1
         if self._idle_check is not None:
             self._idle_check.cancel()
         super().connection_lost(exc)
+
+    @property
+    def _traffic(self) -> Traffic:
+        return cast(Gate, self.app).node.measures.traffic
 
     def data_received(self, data: bytes) -> None:
         """Take in what came; a request that is not whole yet has so much room and so much time."""
@@ -160,6 +168,7 @@ class FastCycle:
         "_limit",
         "_protocol",
         "_started",
+        "_visit",
         "_waiter",
         "_work",
         "body",
@@ -182,8 +191,13 @@ class FastCycle:
         self._waiter: Waiter | None = None
         self._call: Call | None = None
         gate: Any = protocol.app
+        traffic, tracing = gate.node.measures.traffic, gate.node.tracing
+        self._visit = Visit(traffic, traffic.of("POST", route.path), self._started)
+        if tracing is not None:
+            self._visit.begin_trace(tracing, protocol.headers)
         try:
             self._call = gate.admit(route, params, protocol.scope, None)
+            self._call.visit = self._visit
             self._limit = LARGE_BODY if route.takes_many else self._call.small_body
             self._check_size(int(self._call.headers.get(b"content-length", 0)))
         except Exception as error:
@@ -199,6 +213,7 @@ class FastCycle:
         if self.disconnected:
             if self._waiter is not None:
                 self._gate.node.abandon(self._waiter)
+            self._visit.end(CALLER_GONE)
         elif not self.response_complete:
             if not self.more_body:
                 self._begin()
@@ -264,11 +279,13 @@ class FastCycle:
         return self.disconnected or self._protocol.transport.is_closing()
 
     def _fail(self, error: BaseException) -> None:
+        self._visit.refused(error)
         self._finish(answer_to(error, cast(Scope, self._protocol.scope)))
 
     def _finish(self, answer: Answer) -> None:
         """Write head and body at once, and be ready for the next request."""
         self.response_complete = True
+        self._visit.end(answer.status)
         if self._is_gone():
             return
         protocol = self._protocol

@@ -51,12 +51,12 @@ def _queue(call: Call) -> str:
 
 async def list_queues(call: Call) -> Answer:
     """All queues, by name."""
-    return json_answer(read_queues(call.node.reader, call.namespace))
+    return json_answer(read_queues(call.node.reader, call.namespace, call.node.clock.now()))
 
 
 async def get_queue(call: Call) -> Answer:
     """One queue."""
-    queue = read_queue(call.node.reader, _queue(call), call.namespace)
+    queue = read_queue(call.node.reader, _queue(call), call.namespace, call.node.clock.now())
     if queue is None:
         raise not_found(f"queue {call.params['queue']} not found")
     return json_answer(queue)

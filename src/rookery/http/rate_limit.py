@@ -5,7 +5,7 @@ import time
 from hashlib import sha256
 from typing import Final
 
-from rookery.http.errors import ApiError
+from rookery.http.errors import RATE_LIMITED, ApiError
 from rookery.http.settings import HttpSettings
 
 MOST_CLIENTS: Final = 100_000
@@ -49,7 +49,7 @@ class RateLimiter:
         bucket.tokens = min(burst, bucket.tokens + (now - bucket.at) * rps)
         bucket.at = now
         if bucket.tokens < cost:
-            raise ApiError(429, "RATE_LIMITED", "rate limit exceeded", retry_after=1, retry_after_ms=1000)
+            raise ApiError(429, RATE_LIMITED, "rate limit exceeded", retry_after=1, retry_after_ms=1000)
         bucket.tokens -= cost
 
     def _add(self, client: bytes, is_read: bool, burst: int, now: float) -> Bucket:

@@ -14,3 +14,4 @@ class HttpSettings(msgspec.Struct, frozen=True):
     write_rps: float = 1000
     write_burst: int = 2000
     docs_enabled: bool = True
+    metrics_prefix: str = "rookery"

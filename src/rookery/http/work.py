@@ -73,6 +73,7 @@ class FetchedJob(msgspec.Struct):
     tags: Raw | None
     agent: Raw | None
     priority: int
+    traceparent: Annotated[str | None, says("W3C trace context of whoever enqueued it, if there is one")] = None
 
 
 class FetchBatchAnswer(msgspec.Struct):
@@ -249,11 +250,12 @@ def _claim(call: Call, request: FetchRequest, count: int) -> tuple[Claim, float]
 def _job_json(call: Call, job: ClaimedJob) -> str:
     """A fetched job; payload and the like are JSON text already."""
     queue = msgspec.json.encode(shown_name(call.namespace, job.queue)).decode()
+    trace = f',"traceparent":"{job.trace}"' if job.trace is not None else ""
     return (
         f'{{"job_id":"{job.job_id}","queue":{queue},"payload":{job.payload},"attempt":{job.attempt},'
         f'"max_retries":{job.max_retries},"lease_duration":{job.lease_length // 1000},'
         f'"lease_token":"{lease_text(job.lease)}","checkpoint":{job.checkpoint or "null"},'
-        f'"tags":{job.tags or "null"},"agent":{job.agent or "null"},"priority":{job.rank}}}'
+        f'"tags":{job.tags or "null"},"agent":{job.agent or "null"},"priority":{job.rank}{trace}}}'
     )
 
 

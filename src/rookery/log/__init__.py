@@ -8,5 +8,8 @@ from rookery.engine.ops import AnyOperation, Result
 class Log(Protocol):
     """Something that puts operations in order, for good."""
 
+    last_commit: tuple[float, float] | None
+    """When the commit of the last batch began and ended, by `perf_counter`; None if it had nothing to write."""
+
     async def append(self, ops: list[AnyOperation]) -> list[Result]:
         """Add a batch behind all others and apply it: one result for each operation, once it is durable."""

@@ -25,11 +25,13 @@ class LocalLog:
     def __init__(self, machine: Machine, now: Callable[[], int]) -> None:
         self._machine = machine
         self._now = now
+        self.last_commit: tuple[float, float] | None = None
         self._usual_commit = 0.0
         self._disk = ThreadPoolExecutor(1, "commit")
 
     async def append(self, ops: list[AnyOperation]) -> list[Result]:
         """Commit a batch."""
+        self.last_commit = None
         results = self._machine.prepare(Batch(self._now(), ops, random.getrandbits(79)))
         if self._machine.has_changes:
             started = perf_counter()
@@ -37,7 +39,8 @@ class LocalLog:
                 await asyncio.get_running_loop().run_in_executor(self._disk, self._machine.commit)
             else:
                 self._machine.commit()
-            self._usual_commit += (perf_counter() - started - self._usual_commit) * _WEIGHT
+            self.last_commit = (started, perf_counter())
+            self._usual_commit += (self.last_commit[1] - started - self._usual_commit) * _WEIGHT
         else:
             self._machine.commit()
         return results

@@ -8,12 +8,15 @@ import logging
 import random
 from collections import deque
 from collections.abc import Callable
+from time import perf_counter
 from typing import Any, Final
 
 import apsw
 
 from rookery.engine.ops import Ack, AnyOperation, Claim, Enqueue, Fail, Heartbeat, Release
 from rookery.log import Log
+from rookery.node.measures import Measures
+from rookery.node.tracing import Tracing
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +37,8 @@ _OTHERS_TURN: Final = 2
 
 Deliver = Callable[[Any], None]
 """Takes a result, or the exception that came instead of it."""
-Entry = tuple[AnyOperation, Deliver]
+Entry = tuple[AnyOperation, Deliver, float]
+"""The operation, who hears of its result, and when it came."""
 
 
 class Overloaded(Exception):
@@ -52,26 +56,41 @@ class StorageDown(Exception):
 class Batcher:
     """Takes operations, applies them in batches, delivers the results after the commit."""
 
-    def __init__(self, log: Log, most_waiting: int, after_commit: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        log: Log,
+        most_waiting: int,
+        after_commit: Callable[[], None],
+        measures: Measures,
+        tracing: Tracing | None = None,
+    ) -> None:
         self.storage_fault: str | None = None
         self.is_committing = False
         self._log = log
         self._most_waiting = most_waiting
         self._after_commit = after_commit
+        self._measures = measures
+        self._tracing = tracing
         self._waiting: deque[Entry] = deque()
         self._run: asyncio.Task[None] | None = None
 
     def submit(self, op: AnyOperation, deliver: Deliver) -> None:
         """Have an operation applied; its result is delivered once that is durable."""
         if len(self._waiting) >= self._most_waiting:
+            self._measures.overloads += 1
             raise Overloaded(random.randint(4, 12))
         self.put(op, deliver)
 
     def put(self, op: AnyOperation, deliver: Deliver) -> None:
         """Have an operation of the node's own applied, however many wait."""
-        self._waiting.append((op, deliver))
+        self._waiting.append((op, deliver, perf_counter()))
         if self._run is None:
             self._run = asyncio.get_running_loop().create_task(self._commit_all())
+
+    @property
+    def waiting(self) -> int:
+        """How many operations wait for their batch."""
+        return len(self._waiting)
 
     async def idle(self) -> None:
         """Wait until nothing waits."""
@@ -89,7 +108,7 @@ class Batcher:
         """Apply a batch and deliver its results. If a bug shows in it, each operation goes alone."""
         self.is_committing = True
         try:
-            results = await self._append([op for op, _ in entries])
+            results = await self._append([op for op, _, _ in entries])
         except Exception as error:
             if len(entries) > 1:
                 for entry in entries:
@@ -104,6 +123,7 @@ class Batcher:
         _unharmed(self._after_commit)
 
     async def _append(self, ops: list[AnyOperation]) -> list[Any]:
+        started = perf_counter()
         try:
             results = await self._log.append(ops)
         except _STORAGE_FAULTS as error:
@@ -114,6 +134,10 @@ class Batcher:
         if self.storage_fault is not None:
             logger.warning("the store can be written again")
             self.storage_fault = None
+        ended, commit = perf_counter(), self._log.last_commit
+        self._measures.batch_applied(len(ops), ended - started, commit)
+        if self._tracing is not None:
+            self._tracing.batch(len(ops), sum(map(_weight, ops)), (started, ended), commit)
         return results
 
     def _next_entries(self) -> list[Entry]:
@@ -123,6 +147,7 @@ class Batcher:
             entry = self._waiting.popleft()
             jobs += _weight(entry[0])
             entries.append(entry)
+        self._measures.batch_begins([arrival for _, _, arrival in entries], perf_counter())
         entries.sort(key=lambda entry: _TURN.get(type(entry[0]), _OTHERS_TURN))
         return entries
 

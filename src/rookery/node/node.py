@@ -23,8 +23,11 @@ from rookery.model.job import CANCELLED, COMPLETED, DEAD
 from rookery.node.batcher import Batcher, resolver
 from rookery.node.clock import Clock
 from rookery.node.data_dir import DataDirectory
+from rookery.node.measures import Measures
+from rookery.node.process import GarbageWatch
 from rookery.node.reads import Reads
 from rookery.node.timers import Timers
+from rookery.node.tracing import Tracing
 from rookery.node.waiters import Deliver, Waiter, Waiters
 from rookery.store.connections import open_reader
 
@@ -50,9 +53,12 @@ class NodeSettings(msgspec.Struct, frozen=True):
 class Node:
     """The owner of a data directory."""
 
-    def __init__(self, settings: NodeSettings) -> None:
+    def __init__(self, settings: NodeSettings, tracing: Tracing | None = None) -> None:
         self.settings = settings
         self.is_closing = False
+        self.measures = Measures()
+        self.garbage = GarbageWatch()
+        self.tracing = tracing
         self._directory = DataDirectory(settings.data_dir)
         try:
             self._machine = Machine(self._directory.store, durability=settings.durability, busy_timeout=BUSY_TIMEOUT)
@@ -62,16 +68,26 @@ class Node:
         except BaseException:
             self._directory.release()
             raise
+        self.started_at = self.clock.now()
         self.reads = Reads(lambda: open_reader(self._directory.store), settings.read_timeout / 1000)
+        self.scrapes = Reads(lambda: open_reader(self._directory.store), settings.read_timeout / 1000, threads=1)
         self._log = LocalLog(self._machine, self.clock.now)
-        self._batcher = Batcher(self._log, settings.most_waiting, self._after_commit)
-        self._waiters = Waiters(self._machine, self._batcher, self.clock, settings.most_claims)
-        self._timers = Timers(self._machine, self._batcher, self.clock, settings.retention, settings.retention_interval)
+        self._batcher = Batcher(self._log, settings.most_waiting, self._after_commit, self.measures, tracing)
+        self._waiters = Waiters(self._machine, self._batcher, self.clock, settings.most_claims, self.measures)
+        self._timers = Timers(
+            self._machine,
+            self._batcher,
+            self.clock,
+            settings.retention,
+            settings.retention_interval,
+            self.measures,
+        )
         self._end_watchers: dict[str, set[asyncio.Future[None]]] = {}
         self._news: asyncio.Future[None] | None = None
 
     def start(self) -> None:
         """Begin to keep time."""
+        self.garbage.start()
         self._timers.start()
 
     async def stop(self) -> None:
@@ -81,6 +97,10 @@ class Node:
         await self._batcher.idle()
         self._log.close()
         await self.reads.close()
+        await self.scrapes.close()
+        self.garbage.stop()
+        if self.tracing is not None:
+            await self.tracing.close()
         self.reader.close()
         self._machine.close()
         self._directory.release()
@@ -116,12 +136,29 @@ class Node:
             self._batcher.put(msgspec.structs.replace(op, up_to=cleared.up_to), resolver(future))
             cleared = await future
             deleted += cleared.deleted
+        if isinstance(op, DeleteQueue):
+            self.measures.forget_queue(op.queue)
         return deleted
 
     @property
     def storage_fault(self) -> str | None:
         """Why the store cannot be written, if it cannot."""
         return self._batcher.storage_fault
+
+    @property
+    def store(self) -> Path:
+        """The SQLite file."""
+        return self._directory.store
+
+    @property
+    def waiting(self) -> int:
+        """How many operations wait for their batch."""
+        return self._batcher.waiting
+
+    @property
+    def applied_index(self) -> int:
+        """How far the store has come, as the number of its last event."""
+        return self._machine.events_ever
 
     # --- waiting for jobs
 
@@ -169,6 +206,7 @@ class Node:
 
     def _after_commit(self) -> None:
         machine = self._machine
+        self.measures.jobs_moved(machine.waits, machine.runs)
         self._waiters.wake(machine.changed_queues)
         if self._end_watchers:
             for _, type, job_id, _, _, _ in machine.events:

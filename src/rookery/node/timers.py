@@ -9,6 +9,7 @@ from rookery.engine import Machine
 from rookery.engine.ops import AnyOperation, Purge, Purged, Sweep, Tick, Ticked
 from rookery.node.batcher import Batcher, Overloaded, StorageDown, resolver
 from rookery.node.clock import Clock
+from rookery.node.measures import Chore, Measures
 
 logger = logging.getLogger(__name__)
 
@@ -22,13 +23,20 @@ class Timers:
     """Proposes ticks when they are due, and sweeps and purges now and then."""
 
     def __init__(
-        self, machine: Machine, batcher: Batcher, clock: Clock, retention: int, retention_interval: int
+        self,
+        machine: Machine,
+        batcher: Batcher,
+        clock: Clock,
+        retention: int,
+        retention_interval: int,
+        measures: Measures,
     ) -> None:
         self._machine = machine
         self._batcher = batcher
         self._clock = clock
         self._retention = retention
         self._retention_interval = retention_interval / 1000
+        self._measures = measures
         self._alarm: asyncio.TimerHandle | None = None
         self._alarm_at = 0
         self._is_ticking = False
@@ -38,8 +46,8 @@ class Timers:
     def start(self) -> None:
         """Keep time from now on."""
         self._tasks = [
-            asyncio.create_task(self._now_and_then(SWEEP_INTERVAL, Sweep)),
-            asyncio.create_task(self._now_and_then(self._retention_interval, self._purge)),
+            asyncio.create_task(self._now_and_then(SWEEP_INTERVAL, Sweep, Chore())),
+            asyncio.create_task(self._now_and_then(self._retention_interval, self._purge, self._measures.purge)),
         ]
         self.look()
 
@@ -70,32 +78,51 @@ class Timers:
         due = self._machine.next_due
         is_due = due is not None and due <= self._clock.now()
         if not is_due and (self._batcher.is_committing or not self._machine.is_outdated):
+            self._note(Ticked(0, 0, 0, more=False))
             self.look()
             return
         self._is_ticking = True
         self._batcher.put(Tick(), self._ticked)
 
     def _ticked(self, result: Ticked | BaseException) -> None:
+        self._note(result)
         if isinstance(result, BaseException):
             asyncio.get_running_loop().call_later(_PAUSE_AFTER_FAULT, self._tick_again)
             return
         self._is_ticking = False
         self.look()
 
+    def _note(self, result: Ticked | BaseException) -> None:
+        """Count what a tick has done; to see that nothing is due is to have done all of it."""
+        measures, now = self._measures, self._clock.now()
+        if isinstance(result, BaseException):
+            for chore in (measures.promote, measures.reclaim, measures.expire):
+                chore.errors += 1
+        else:
+            measures.promote.done(result.promoted, now)
+            measures.reclaim.done(result.reclaimed, now)
+            measures.expire.done(result.expired, now)
+
     def _tick_again(self) -> None:
         if not self._is_stopped:
             self._batcher.put(Tick(), self._ticked)
 
-    async def _now_and_then(self, interval: float, propose: Callable[[], AnyOperation]) -> None:
+    async def _now_and_then(self, interval: float, propose: Callable[[], AnyOperation], chore: Chore) -> None:
         """Every so often, propose something again and again until all of it is done."""
         while True:
             try:
-                while (await self._done(propose())).more:
+                more = True
+                while more:
+                    purged = await self._done(propose())
+                    chore.done(purged.jobs, self._clock.now())
+                    more = purged.more
                     await asyncio.sleep(0)
-            except (Overloaded, StorageDown):
-                logger.debug("no room to sweep up now")
-            except Exception:
-                logger.exception("sweeping up failed")
+            except Exception as error:
+                chore.errors += 1
+                if isinstance(error, Overloaded | StorageDown):
+                    logger.debug("no room to sweep up now")
+                else:
+                    logger.exception("sweeping up failed")
             await asyncio.sleep(interval)
 
     def _done(self, op: AnyOperation) -> asyncio.Future[Purged]:

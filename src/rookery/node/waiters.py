@@ -11,6 +11,7 @@ from rookery.engine import Machine
 from rookery.engine.ops import Claim, Claimed, ClaimedJob, Release, Return, SeeWorker
 from rookery.node.batcher import Batcher, Overloaded
 from rookery.node.clock import Clock
+from rookery.node.measures import Measures
 
 Deliver = Callable[[list[ClaimedJob] | BaseException], None]
 
@@ -37,11 +38,12 @@ class Waiter:
 class Waiters:
     """All polls, in a line for each queue."""
 
-    def __init__(self, machine: Machine, batcher: Batcher, clock: Clock, most_claims: int) -> None:
+    def __init__(self, machine: Machine, batcher: Batcher, clock: Clock, most_claims: int, measures: Measures) -> None:
         self._machine = machine
         self._batcher = batcher
         self._clock = clock
         self._most_claims = most_claims
+        self._measures = measures
         self._lines: dict[str, dict[Waiter, None]] = {}
         self._alarms: dict[str, tuple[int, asyncio.TimerHandle]] = {}
         self._arrivals: list[Waiter] = []
@@ -112,6 +114,7 @@ class Waiters:
             claims += 1
             if waiter.is_new and not waiter.is_trying and claims > self._most_claims:
                 self._leave(waiter)
+                self._measures.fetch_overloads += 1
                 waiter.finish(Overloaded(random.randint(2, 8)))
                 continue
             jobs -= waiter.op.count

@@ -9,6 +9,7 @@ from rookery.model.durations import format_duration
 from rookery.model.instants import format_instant
 from rookery.model.job import STATES, priority_name
 from rookery.model.names import DEFAULT_NAMESPACE, NAMESPACE_MARK, is_visible, shown_name
+from rookery.store.throughput import completed_in_last_minute
 
 Raw = msgspec.Raw
 
@@ -74,6 +75,7 @@ class JobView(msgspec.Struct):
     depends_on: list[str] | None
     agent: Raw | None
     hold_reason: str | None
+    traceparent: str | None
     errors: list[ErrorView]
 
 
@@ -97,6 +99,7 @@ class QueueView(msgspec.Struct):
     enqueued: int
     failed: int
     oldest_pending_at: str | None
+    throughput_per_min: int
 
 
 class WorkerView(msgspec.Struct):
@@ -178,6 +181,7 @@ _JOB_COLUMNS: Final = [
     "depends_on",
     "agent",
     "hold_reason",
+    "trace",
 ]
 _SELECT_JOB: Final = (
     f"SELECT queue.name, {', '.join('job.' + column for column in _JOB_COLUMNS)} "
@@ -231,6 +235,7 @@ def read_job(db: apsw.Connection, job_id: str, namespace: str = DEFAULT_NAMESPAC
         depends_on=None if job["depends_on"] is None else msgspec.json.decode(job["depends_on"]),
         agent=_raw(job["agent"]),
         hold_reason=job["hold_reason"],
+        traceparent=job["trace"],
         errors=_read_errors(db, job["seq"], job["id"]),
     )
 
@@ -274,22 +279,32 @@ _QUEUE_COLUMNS: Final = [
 _SELECT_QUEUES: Final = f"SELECT {', '.join(_QUEUE_COLUMNS)} FROM queue"
 
 
-def read_queues(db: apsw.Connection, namespace: str = DEFAULT_NAMESPACE) -> list[QueueView]:
-    """The queues that the caller may see, by name."""
+def read_queues(db: apsw.Connection, namespace: str = DEFAULT_NAMESPACE, now: int | None = None) -> list[QueueView]:
+    """The queues that the caller may see, by name. Without `now` it is as late as the store knows."""
     if namespace == DEFAULT_NAMESPACE:
         rows = db.execute(f"{_SELECT_QUEUES} ORDER BY name").fetchall()
     else:
         rows = db.execute(f"{_SELECT_QUEUES} WHERE namespace = ? ORDER BY name", (namespace,)).fetchall()
-    return [_queue_view(db, row, namespace) for row in rows]
+    now = _stored_now(db) if now is None else now
+    return [_queue_view(db, row, namespace, now) for row in rows]
 
 
-def read_queue(db: apsw.Connection, name: str, namespace: str = DEFAULT_NAMESPACE) -> QueueView | None:
+def read_queue(
+    db: apsw.Connection, name: str, namespace: str = DEFAULT_NAMESPACE, now: int | None = None
+) -> QueueView | None:
     """One queue by its stored name."""
     row = db.execute(f"{_SELECT_QUEUES} WHERE name = ?", (name,)).fetchone()
-    return None if row is None or not is_visible(namespace, name) else _queue_view(db, row, namespace)
+    if row is None or not is_visible(namespace, name):
+        return None
+    return _queue_view(db, row, namespace, _stored_now(db) if now is None else now)
 
 
-def _queue_view(db: apsw.Connection, row: tuple[Any, ...], namespace: str) -> QueueView:
+def _stored_now(db: apsw.Connection) -> int:
+    now: int = db.execute("SELECT now FROM machine").get
+    return now
+
+
+def _queue_view(db: apsw.Connection, row: tuple[Any, ...], namespace: str, now: int) -> QueueView:
     queue = dict(zip(_QUEUE_COLUMNS, row, strict=True))
     oldest = _oldest_pending(db, queue["id"]) if queue["pending"] > queue["blocked"] else None
     return QueueView(
@@ -303,20 +318,27 @@ def _queue_view(db: apsw.Connection, row: tuple[Any, ...], namespace: str) -> Qu
         enqueued=queue["enqueued"],
         failed=queue["failed"],
         oldest_pending_at=_time(oldest),
+        throughput_per_min=completed_in_last_minute(db, queue["id"], now),
     )
+
+
+WITH_RANKS: Final = """
+    WITH RECURSIVE ranks (rank) AS (
+      SELECT min(rank) FROM job WHERE state = 'pending' AND waiting_on = 0 AND queue = ?1
+      UNION ALL
+      SELECT (SELECT min(rank) FROM job
+               WHERE state = 'pending' AND waiting_on = 0 AND queue = ?1 AND rank > ranks.rank)
+        FROM ranks
+       WHERE rank IS NOT NULL)
+"""
+"""The ranks that a queue's ready jobs have, each found by the index."""
 
 
 def _oldest_pending(db: apsw.Connection, queue_id: int) -> int | None:
     """The first of each rank is found by the index; the oldest of those is the oldest of all."""
     oldest: int | None = db.execute(
-        """
-        WITH RECURSIVE ranks (rank) AS (
-          SELECT min(rank) FROM job WHERE state = 'pending' AND waiting_on = 0 AND queue = ?1
-          UNION ALL
-          SELECT (SELECT min(rank) FROM job
-                   WHERE state = 'pending' AND waiting_on = 0 AND queue = ?1 AND rank > ranks.rank)
-            FROM ranks
-           WHERE rank IS NOT NULL)
+        f"""
+        {WITH_RANKS}
         SELECT min((SELECT created_at FROM job
                      WHERE state = 'pending' AND waiting_on = 0 AND queue = ?1 AND job.rank = ranks.rank
                      ORDER BY order_key, seq

@@ -131,7 +131,7 @@ CREATE TABLE job_log (
   PRIMARY KEY (job, n)
 ) STRICT, WITHOUT ROWID;
 
--- What happened in each minute.
+-- What happened in each minute. Queue 0 stands for those that have been deleted.
 CREATE TABLE throughput (
   minute    INTEGER NOT NULL,                   -- its beginning, in milliseconds since 1970
   queue     INTEGER NOT NULL,
@@ -140,3 +140,4 @@ CREATE TABLE throughput (
   failed    INTEGER NOT NULL,
   PRIMARY KEY (minute, queue)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX throughput_of_queue ON throughput (queue, minute);
