@@ -82,6 +82,13 @@ def _engine_flags(function: Command) -> Command:
 @_limit("--raft-max-pending", 16_384, "Writes that may wait.")
 @_limit("--raft-max-fetch-inflight", 64, "Claims of one queue that may be under way at a time.")
 @click.option("--search-timeout", type=DURATION, default="10s", show_default=True, help="How long one search may take.")
+@click.option(
+    "--stream-stall-timeout",
+    type=DURATION,
+    default="30s",
+    show_default=True,
+    help="After which somebody who does not read a stream is dropped.",
+)
 @click.option("--log-level", type=LOG_LEVELS, default=None, help="What goes to stderr.")
 @_engine_flags
 @click.pass_obj
@@ -106,6 +113,7 @@ def command(
     raft_max_pending: int,
     raft_max_fetch_inflight: int,
     search_timeout: int,
+    stream_stall_timeout: int,
     log_level: str | None,
     **engine_flags: Any,
 ) -> None:
@@ -132,6 +140,7 @@ def command(
         write_rps=rate_limit_write_rps,
         write_burst=rate_limit_write_burst,
         docs_enabled=docs_enabled,
+        stream_stall_timeout=max(1, stream_stall_timeout) / 1000,
     )
     _tune_interpreter()
     uvloop.run(_run(address, node_settings, http_settings, shutdown_timeout / 1000))

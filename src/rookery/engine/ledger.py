@@ -91,6 +91,7 @@ class Ledger:
         self.is_fresh = False
         self.events: list[Event] = []
         self.changed: dict[Queue, None] = {}
+        self.logged: dict[str, None] = {}
         self.seen_workers: dict[tuple[str, str], tuple[int, str | None, str]] = {}
         self._new_jobs: list[tuple[Any, ...]] = []
         self._queues: dict[str, Queue] = {}
@@ -113,6 +114,7 @@ class Ledger:
         self.ids.advance(self.now, entropy)
         self.events = []
         self.changed = {}
+        self.logged = {}
         self._changes_before = self.db.total_changes()
 
     def flush(self) -> None:
@@ -136,6 +138,7 @@ class Ledger:
         self._data_version = -1
         self.events = []
         self.changed = {}
+        self.logged = {}
         with suppress(apsw.Error):
             self._reload()
 

@@ -14,3 +14,5 @@ class HttpSettings(msgspec.Struct, frozen=True):
     write_rps: float = 1000
     write_burst: int = 2000
     docs_enabled: bool = True
+    stream_stall_timeout: float = 30.0
+    """Seconds after which somebody who does not read a stream is dropped."""

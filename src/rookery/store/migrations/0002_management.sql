@@ -122,6 +122,11 @@ CREATE TABLE job_log (
   PRIMARY KEY (job, n)
 ) STRICT, WITHOUT ROWID;
 
+-- Jobs that are gone and whose lines are yet to be deleted.
+CREATE TABLE job_log_left (
+  job INTEGER PRIMARY KEY
+) STRICT;
+
 -- What happened in each minute.
 CREATE TABLE throughput (
   minute    INTEGER NOT NULL,                   -- its beginning, in milliseconds since 1970
