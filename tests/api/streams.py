@@ -60,6 +60,16 @@ class EventStream:
         found: dict[str, Any] = event
         return found
 
+    def rest(self) -> bytes:
+        """All that still comes before the connection ends, well or badly."""
+        rest = b""
+        try:
+            while some := self._file.read1(65536):
+                rest += some
+        except ConnectionResetError:
+            pass
+        return rest
+
     def is_silent(self) -> bool:
         """Whether nothing more comes for a moment."""
         return not select.select([self._socket], [], [], 0.1)[0]
