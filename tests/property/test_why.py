@@ -36,36 +36,46 @@ from tests.conftest import START
 IDS = [f"j{number}" for number in range(8)]
 IN_LINE = {"no_workers", "behind_others"}
 
-queues = st.sampled_from(["a", "b"])
+queues = st.sampled_from(["a", "a", "b"])
 ids = st.sampled_from(IDS)
-few_ids = st.lists(ids, max_size=3, unique=True)
 
-new_jobs = st.builds(
-    NewJob,
-    queue=queues,
-    id=ids,
-    rank=st.integers(0, 2),
-    backoff=st.sampled_from(["none", "fixed"]),
-    base_delay=st.just(500),
-    scheduled_at=st.none() | st.none() | st.just(START + 1000),
-    expire_after=st.none() | st.none() | st.just("1s"),
-    depends_on=st.none() | st.none() | st.lists(ids, min_size=1, max_size=2, unique=True),
+
+def new_jobs(depends_on: st.SearchStrategy[list[str] | None]) -> st.SearchStrategy[NewJob]:
+    return st.builds(
+        NewJob,
+        queue=queues,
+        id=ids,
+        rank=st.integers(1, 2),
+        backoff=st.sampled_from(["none", "fixed"]),
+        base_delay=st.just(500),
+        scheduled_at=st.none() | st.none() | st.just(START + 1000),
+        expire_after=st.none() | st.just("1s"),
+        depends_on=depends_on,
+    )
+
+
+first_jobs = st.lists(new_jobs(st.none()), min_size=3, max_size=6, unique_by=lambda job: job.id)
+claims = st.builds(Claim, queues=st.tuples(queues), count=st.integers(1, 2), lease=st.sampled_from([500, 60_000]))
+limits: st.SearchStrategy[AnyOperation] = st.one_of(
+    st.builds(LimitConcurrency, queue=queues, max_active=st.none() | st.integers(1, 2)),
+    st.builds(Throttle, queue=queues, rate=st.integers(1, 2), window=st.sampled_from([500, 2000])),
 )
 operations: st.SearchStrategy[AnyOperation] = st.one_of(
-    st.builds(Enqueue, jobs=st.lists(new_jobs, min_size=1, max_size=1)),
-    st.builds(Enqueue, jobs=st.lists(new_jobs, min_size=1, max_size=3, unique_by=lambda job: job.id)),
-    st.builds(Claim, queues=st.tuples(queues), count=st.integers(1, 2), lease=st.sampled_from([500, 60_000])),
+    st.builds(Enqueue, jobs=st.lists(new_jobs(st.none()), min_size=1, max_size=1)),
+    st.builds(Enqueue, jobs=st.lists(new_jobs(st.lists(ids, max_size=2, unique=True)), min_size=1, max_size=1)),
+    claims,
+    claims,
     st.builds(Ack, items=st.lists(st.builds(Completion, job_id=ids), max_size=4)),
     st.builds(Fail, items=st.lists(st.builds(Failure, job_id=ids), max_size=4)),
     st.builds(Release, items=st.lists(st.builds(Return, job_id=ids), max_size=2)),
     st.builds(Move, job_id=ids, queue=queues),
     *[st.builds(kind, job_id=ids) for kind in (Hold, Approve, Cancel, Retry, Delete)],
     *[st.builds(kind, queue=queues) for kind in (PauseQueue, ResumeQueue)],
-    st.builds(LimitConcurrency, queue=queues, max_active=st.none() | st.integers(1, 2)),
-    st.builds(Throttle, queue=queues, rate=st.integers(1, 2), window=st.just(1000)),
+    limits,
     st.just(Tick()),
 )
-steps = st.lists(st.tuples(operations, st.sampled_from([0, 0, 300, 1000])), min_size=1, max_size=25)
+first_limits = st.lists(limits, max_size=2)
+steps = st.lists(st.tuples(operations, st.sampled_from([0, 0, 500, 1000])), max_size=10)
 
 
 def what_if(machine: Machine, now: int, *ops: AnyOperation) -> Any:
@@ -102,11 +112,14 @@ def views(machine: Machine, now: int) -> dict[str, tuple[str, WhyView]]:
     return said
 
 
-@settings(deadline=None, max_examples=300)
-@given(steps)
-def test_what_is_said_of_a_job_is_what_a_claim_shows(history: list[tuple[AnyOperation, int]]) -> None:
+@settings(deadline=None, max_examples=400)
+@given(first_jobs, first_limits, steps)
+def test_what_is_said_of_a_job_is_what_a_claim_shows(
+    jobs: list[NewJob], set_limits: list[AnyOperation], history: list[tuple[AnyOperation, int]]
+) -> None:
     now = START
     with Machine() as machine:
+        machine.apply(Batch(now, [Enqueue(jobs=jobs), *set_limits], entropy=now))
         for op, pause in history:
             now += pause
             machine.apply(Batch(now, [op], entropy=now))
