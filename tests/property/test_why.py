@@ -112,7 +112,7 @@ def views(machine: Machine, now: int) -> dict[str, tuple[str, WhyView]]:
     return said
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=200)
 @given(first_jobs, first_limits, steps)
 def test_what_is_said_of_a_job_is_what_a_claim_shows(
     jobs: list[NewJob], set_limits: list[AnyOperation], history: list[tuple[AnyOperation, int]]
