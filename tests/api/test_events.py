@@ -1,17 +1,14 @@
 """Events: the timeline as pages and as a stream."""
 
-import json
-import select
-import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
-from urllib.parse import urlencode, urlsplit
 
 import pytest
 
 from tests.api.expectations import claim, finish_job, start_job, wait_for_state
+from tests.api.streams import EventStream
 from tests.conftest import Api, ServerProcess
 
 
@@ -29,56 +26,10 @@ def newest(api: Api) -> int:
     return int(events(api, job_ids=job_id)[-1]["seq"])
 
 
-class EventStream:
-    """Server-sent events read from the wire, chunk by chunk."""
-
-    def __init__(self, api: Api, headers: dict[str, str] | None = None, **params: Any) -> None:
-        address = urlsplit(api.server.url)
-        self._socket = socket.create_connection((address.hostname, address.port), timeout=20)
-        lines = [f"GET /api/v1/events?{urlencode(params)} HTTP/1.1", "Host: x"]
-        lines += [f"{name}: {value}" for name, value in (headers or {}).items()]
-        self._socket.sendall("\r\n".join([*lines, "", ""]).encode())
-        self._file = self._socket.makefile("rb")
-        self.status = self._file.readline().decode().strip()
-        self.headers: dict[str, str] = {}
-        while line := self._file.readline().decode().strip():
-            name, _, value = line.partition(":")
-            self.headers[name.lower()] = value.strip()
-
-    def chunk(self) -> str:
-        """The next chunk of the answer."""
-        size = int(self._file.readline(), 16)
-        content = self._file.read(size)
-        assert self._file.read(2) == b"\r\n"
-        return content.decode()
-
-    def event(self) -> dict[str, Any]:
-        """The next event."""
-        frame = self.chunk()
-        assert not frame.startswith(":"), "no event came in time"
-        first, second, third, *rest = frame.split("\n")
-        assert rest == ["", ""]
-        assert (first[:4], second[:7], third[:6]) == ("id: ", "event: ", "data: ")
-        event: dict[str, Any] = json.loads(third[6:])
-        assert (int(first[4:]), second[7:]) == (event["seq"], event["type"])
-        return event
-
-    def is_silent(self) -> bool:
-        """Whether nothing more comes for a moment."""
-        return not select.select([self._socket], [], [], 0.1)[0]
-
-    def close(self) -> None:
-        self._file.close()
-        self._socket.close()
-
-
 @contextmanager
 def listening(api: Api, headers: dict[str, str] | None = None, **params: Any) -> Iterator[EventStream]:
-    stream = EventStream(api, headers, **params)
-    try:
+    with EventStream(api, "/events", headers, **params) as stream:
         yield stream
-    finally:
-        stream.close()
 
 
 def test_an_event_tells_what_when_and_where(api: Api, queue: str) -> None:

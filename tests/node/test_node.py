@@ -12,6 +12,7 @@ import pytest
 
 from rookery.engine import Batch, Machine
 from rookery.engine.ops import Ack, Claim, ClaimedJob, Completion, Enqueue, NewJob, Throttle
+from rookery.node import waiters
 from rookery.node.batcher import StorageDown, resolver
 from rookery.node.node import Node, NodeSettings
 
@@ -72,6 +73,29 @@ def test_a_waiter_that_takes_less_than_it_may_leaves_the_rest_to_others(run: Cal
         assert len(await greedy) == 2
         await node.submit(enqueue("b"))
         assert len(await asyncio.wait_for(modest, 1)) == 1
+
+    run(body)
+
+
+def test_it_is_known_when_somebody_last_asked_for_a_queue(
+    run: Callable[[Body], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiters, "MOST_REMEMBERED", 3)
+
+    async def body(node: Node) -> None:
+        assert node.last_asked("a") is None
+        await node.submit(enqueue("a", "a", "b", "c", "d"))
+        before = node.clock.now()
+        await fetch(node, "a", "b")
+        await fetch(node, "c")
+        await fetch(node, "a")
+        await fetch(node, "d")
+        after = node.clock.now()
+        known = {queue: node.last_asked(queue) for queue in "abcd"}
+        assert [queue for queue, at in known.items() if at is None] == ["b"]
+        assert all(before <= at <= after for at in known.values() if at is not None)
+        fetch(node, "b")
+        assert (node.last_asked("b") or 0) >= after
 
     run(body)
 

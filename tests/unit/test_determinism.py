@@ -17,6 +17,7 @@ from rookery.engine import Batch, Machine
 from rookery.engine.ops import (
     Ack,
     AnyOperation,
+    AppendLogs,
     Approve,
     Cancel,
     Claim,
@@ -28,6 +29,7 @@ from rookery.engine.ops import (
     Failure,
     Hold,
     LimitConcurrency,
+    LogLine,
     Move,
     NewJob,
     NewJobBatch,
@@ -89,6 +91,7 @@ def operations() -> st.SearchStrategy[list[AnyOperation]]:
         st.builds(Fail, items=st.lists(st.builds(Failure, job_id=ids), max_size=2)),
         st.builds(Release, items=st.lists(st.builds(Return, job_id=ids), max_size=2)),
         st.builds(Move, job_id=ids, queue=names),
+        st.builds(AppendLogs, job_id=ids, lines=st.lists(st.builds(LogLine, message=names), max_size=3)),
         *[st.builds(kind, job_id=ids) for kind in (Retry, Cancel, Delete, Hold, Approve, Reject)],
         *[st.builds(kind, queue=names) for kind in (PauseQueue, ResumeQueue, ClearQueue)],
         st.builds(LimitConcurrency, queue=names, max_active=st.none() | st.integers(1, 3)),

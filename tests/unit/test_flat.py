@@ -9,6 +9,7 @@ import pytest
 from rookery.engine.ops import (
     Ack,
     AnyOperation,
+    AppendLogs,
     Beat,
     Cancel,
     Claim,
@@ -20,6 +21,7 @@ from rookery.engine.ops import (
     Failure,
     Heartbeat,
     Hold,
+    LogLine,
     NewJob,
     NewJobBatch,
     Purge,
@@ -32,7 +34,7 @@ from rookery.engine.ops import (
 from tests.conftest import START
 from tests.unit.workbench import Workbench
 
-SMALL = {"CONSTANT", "given", "machine", "queue", "tag", "unblocking", "worker"}
+SMALL = {"CONSTANT", "given", "job_log_left", "machine", "queue", "tag", "unblocking", "worker"}
 
 
 def one_of_each(bench: Workbench) -> None:
@@ -62,6 +64,7 @@ OPERATIONS: dict[str, AnyOperation] = {
     "heartbeat": Heartbeat(items=[Beat("ready", progress="1")]),
     "cancel": Cancel(job_id="ready"),
     "hold": Hold(job_id="ready"),
+    "append logs": AppendLogs(job_id="ready", lines=[LogLine("hello")]),
     "delete": Delete(job_id="ready"),
     "retry": Retry(job_id="due"),
     "clear": ClearQueue(queue="q"),

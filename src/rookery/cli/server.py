@@ -96,6 +96,13 @@ def _engine_flags(function: Command) -> Command:
     type=COLLECTOR,
     help="Its address for OTLP over HTTP.  [default: OTEL_EXPORTER_OTLP_ENDPOINT or http://localhost:4318]",
 )
+@click.option(
+    "--stream-stall-timeout",
+    type=DURATION,
+    default="30s",
+    show_default=True,
+    help="After which somebody who does not read a stream is dropped.",
+)
 @click.option("--log-level", type=LOG_LEVELS, default=None, help="What goes to stderr.")
 @_engine_flags
 @click.pass_obj
@@ -123,6 +130,7 @@ def command(
     metrics_prefix: str,
     otel_enabled: bool,
     otel_endpoint: str | None,
+    stream_stall_timeout: int,
     log_level: str | None,
     **engine_flags: Any,
 ) -> None:
@@ -150,6 +158,7 @@ def command(
         write_burst=rate_limit_write_burst,
         docs_enabled=docs_enabled,
         metrics_prefix=metrics_prefix,
+        stream_stall_timeout=max(1, stream_stall_timeout) / 1000,
     )
     tracing = _tracing(otel_endpoint) if otel_enabled else None
     _tune_interpreter()

@@ -1,6 +1,6 @@
 """What follows when a job ends: its batch counts it, its chain moves, its dependents go on."""
 
-from rookery.engine import chains, dependencies, job_batches, unique
+from rookery.engine import chains, dependencies, job_batches, joblogs, unique
 from rookery.engine.jobs import Job, change_state
 from rookery.engine.ledger import REMOVE_TAGS, Ledger
 from rookery.model.job import CANCELLED, DEAD, PENDING
@@ -70,6 +70,7 @@ def forget(ledger: Ledger, job: Job) -> None:
         unique.release_key(ledger, job.queue, job.unique_key, job.seq)
     _ended_badly(ledger, job)
     ledger.execute(REMOVE_TAGS, (job.seq,))
+    joblogs.leave(ledger, job.seq)
     ledger.execute("DELETE FROM error WHERE job = ?", (job.seq,))
     ledger.execute("DELETE FROM job WHERE seq = ?", (job.seq,))
 

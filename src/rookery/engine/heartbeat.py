@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from rookery.engine import usage, workers
+from rookery.engine import leases, usage, workers
 from rookery.engine.jobs import find_job
 from rookery.engine.ledger import Ledger
 from rookery.engine.ops import DEFAULT_LEASE, Beat, Beaten, Heartbeat, Refusal
@@ -23,7 +23,7 @@ def _beat(ledger: Ledger, item: Beat, namespace: str) -> str:
     job = find_job(ledger, item.job_id, namespace)
     if isinstance(job, Refusal):
         return UNKNOWN
-    if item.lease is not None and item.lease != job.lease:
+    if leases.is_lost(job, item.lease):
         return LOST
     if job.state != ACTIVE:
         return INACTIVE

@@ -7,11 +7,16 @@ from rookery.model.job import ACTIVE
 
 def fault_of(job: Job, lease: int | None, action: str) -> Refusal | None:
     """Why the bearer of this lease token may not act on the job; no token is taken as the holder's."""
-    if lease is not None and lease != job.lease:
+    if is_lost(job, lease):
         return Refusal.lease_lost(job.id)
     if job.state != ACTIVE:
         return Refusal.wrong_state(job.id, job.state, action)
     return None
+
+
+def is_lost(job: Job, lease: int | None) -> bool:
+    """Whether this token is not that of the job's last claim, or that claim was taken back. No token is nobody's."""
+    return lease is not None and lease != job.lease
 
 
 def was_ended_by(job: Job, lease: int | None, outcome: str) -> bool:

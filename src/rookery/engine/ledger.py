@@ -112,6 +112,7 @@ class Ledger:
         self.changed: dict[Queue, None] = {}
         self.waits: list[tuple[str, int]] = []
         self.runs: list[tuple[str, int]] = []
+        self.logged: dict[str, None] = {}
         self.seen_workers: dict[tuple[str, str], tuple[int, str | None, str]] = {}
         self._new_jobs: list[tuple[Any, ...]] = []
         self._new_tagged: list[tuple[int]] = []
@@ -137,6 +138,7 @@ class Ledger:
         self.changed = {}
         self.waits = []
         self.runs = []
+        self.logged = {}
         self._changes_before = self.db.total_changes()
 
     def flush(self) -> None:
@@ -163,6 +165,7 @@ class Ledger:
         self.changed = {}
         self.waits = []
         self.runs = []
+        self.logged = {}
         with suppress(apsw.Error):
             self._reload()
 

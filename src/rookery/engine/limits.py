@@ -4,6 +4,7 @@ from typing import Final
 
 from rookery.engine.ledger import Ledger, Queue
 from rookery.model.job import ACTIVE
+from rookery.store import rates
 
 UNLIMITED: Final = 1 << 31
 
@@ -16,26 +17,22 @@ def open_slots(ledger: Ledger, queue: Queue, now: int) -> int:
     if queue.max_concurrency is not None:
         slots = max(0, queue.max_concurrency - queue.counts[ACTIVE])
     if slots and queue.rate is not None:
-        slots = min(slots, max(0, queue.rate - _claims_in_window(ledger, queue, now)))
+        slots = min(slots, max(0, queue.rate - rates.claims_in_window(ledger.db, queue.id, queue.window or 0, now)))
     return slots
 
 
 def next_slot_at(ledger: Ledger, queue: Queue, now: int) -> int | None:
     """When a full window opens again; None if the rate is not what holds the queue back."""
-    if queue.rate is None or queue.window is None or _claims_in_window(ledger, queue, now) < queue.rate:
+    if queue.rate is None or queue.window is None:
         return None
-    last = _last_claim(ledger, queue)
-    at: int = ledger.execute(
-        "SELECT at FROM throttle_claim WHERE queue = ? AND n = ?", (queue.id, last - queue.rate + 1)
-    ).get
-    return at + queue.window
+    return rates.next_slot_at(ledger.db, queue.id, queue.rate, queue.window, now)
 
 
 def record_claims(ledger: Ledger, queue: Queue, count: int) -> None:
     """Remember claims of a throttled queue."""
     if queue.rate is None:
         return
-    last = _last_claim(ledger, queue)
+    last = rates.last_claim(ledger.db, queue.id)
     ledger.executemany(
         "INSERT INTO throttle_claim VALUES (?, ?, ?)", [(queue.id, ledger.now, last + n + 1) for n in range(count)]
     )
@@ -53,19 +50,3 @@ def forget_old_claims(ledger: Ledger, limit: int) -> int:
             ledger.execute("DELETE FROM throttle_claim WHERE queue = ? AND (at, n) <= (?, ?)", (queue.id, *old[-1]))
         most = max(most, len(old))
     return most
-
-
-def _claims_in_window(ledger: Ledger, queue: Queue, now: int) -> int:
-    """Claims are numbered, so the first and the last number inside the window tell how many there are."""
-    first = ledger.execute(
-        "SELECT n FROM throttle_claim WHERE queue = ? AND at > ? ORDER BY at, n LIMIT 1",
-        (queue.id, now - (queue.window or 0)),
-    ).get
-    return 0 if first is None else _last_claim(ledger, queue) - first + 1
-
-
-def _last_claim(ledger: Ledger, queue: Queue) -> int:
-    return (
-        ledger.execute("SELECT n FROM throttle_claim WHERE queue = ? ORDER BY at DESC, n DESC LIMIT 1", (queue.id,)).get
-        or 0
-    )

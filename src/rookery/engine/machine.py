@@ -14,6 +14,7 @@ from rookery.engine import (
     fail,
     finish,
     heartbeat,
+    joblogs,
     limits,
     manage,
     ops,
@@ -40,6 +41,7 @@ _ONE_BY_ONE: Final[dict[type, Callable[[Ledger, Any], Any]]] = {
     ops.Hold: manage.hold,
     ops.Approve: manage.approve,
     ops.Reject: manage.reject,
+    ops.AppendLogs: joblogs.append,
     ops.PauseQueue: queues.pause,
     ops.ResumeQueue: queues.resume,
     ops.LimitConcurrency: queues.limit_concurrency,
@@ -140,6 +142,11 @@ class Machine:
     def events_ever(self) -> int:
         """How many events there have been in the life of the store."""
         return self._ledger.event_seq
+
+    @property
+    def logged_jobs(self) -> list[str]:
+        """The jobs whose logs have got lines in the last batch."""
+        return list(self._ledger.logged)
 
     @property
     def changed_queues(self) -> list[str]:

@@ -299,6 +299,28 @@ class Reject(JobOperation, frozen=True):
     """Bury a held job."""
 
 
+class LogLine(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Something a worker says while it works. It is said now, by the current attempt, unless told otherwise."""
+
+    message: str
+    level: str = "info"
+    at: int | None = None
+    attempt: int | None = None
+
+
+class AppendLogs(JobOperation, frozen=True):
+    """Add lines to a job's log, whatever its state."""
+
+    lines: list[LogLine]
+    lease: int | None = None
+
+
+class Appended(msgspec.Struct, frozen=True):
+    """The number of the last line."""
+
+    last: int
+
+
 class QueueOperation(Operation, frozen=True):
     """Something done to a queue; it comes into being if it is new."""
 
@@ -354,7 +376,7 @@ class Tick(Operation, frozen=True):
 
 
 class Sweep(Operation, frozen=True):
-    """Forget what nobody needs any more: locks, keys, rate windows, silent workers; one chunk of each."""
+    """Forget what nobody needs any more: locks, keys, rate windows, silent workers, logs; one chunk of each."""
 
 
 class Purge(Operation, frozen=True):
@@ -438,6 +460,7 @@ AnyOperation = (
     | Hold
     | Approve
     | Reject
+    | AppendLogs
     | PauseQueue
     | ResumeQueue
     | LimitConcurrency
@@ -448,4 +471,4 @@ AnyOperation = (
     | Sweep
     | Purge
 )
-Result = Enqueued | Claimed | Acked | Failed | Released | Beaten | Cleared | Ticked | Purged | Done | Refusal
+Result = Enqueued | Claimed | Acked | Failed | Released | Beaten | Appended | Cleared | Ticked | Purged | Done | Refusal

@@ -16,7 +16,7 @@ from urllib.parse import unquote
 from starlette.routing import Match, Router
 from starlette.routing import Route as Pattern
 
-from rookery.http import cluster, jobs, metrics, observe, produce, queues, search, work
+from rookery.http import cluster, joblogs, jobs, metrics, observe, produce, queues, search, why, work
 from rookery.http.call import Answer, Call, CallerGone, Receive, Route, Scope, Send, Stream, until_gone
 from rookery.http.errors import ApiError, invalid, not_found, overloaded, search_timeout, storage_down
 from rookery.http.openapi import docs_routes
@@ -34,6 +34,8 @@ API_ROUTES: Final = [
     *produce.ROUTES,
     *work.ROUTES,
     *jobs.ROUTES,
+    *joblogs.ROUTES,
+    *why.ROUTES,
     *search.ROUTES,
     *queues.ROUTES,
     *observe.ROUTES,
@@ -50,8 +52,6 @@ COMMON_HEADERS: Final = (
         b"Last-Event-ID",
     ),
 )
-STALLED: Final = 30.0
-"""Seconds after which somebody who does not read a stream is dropped."""
 _READ_METHODS: Final = frozenset({"GET", "HEAD"})
 _NO_PARAMS: Final[dict[str, str]] = {}
 
@@ -82,7 +82,7 @@ class Gate:
                 answer = answer_to(error, scope)
             status = answer.status
             if isinstance(answer, Stream):
-                await _send_stream(answer, started, scope, receive, send)
+                await _send_stream(answer, started, scope, receive, send, self._settings.stream_stall_timeout)
             else:
                 await _send_answer(answer, started, send)
         finally:
@@ -208,7 +208,9 @@ async def _send_answer(answer: Answer, started: float, send: Send) -> None:
     await send({"type": "http.response.body", "body": answer.body})
 
 
-async def _send_stream(stream: Stream, started: float, scope: Scope, receive: Receive, send: Send) -> None:
+async def _send_stream(
+    stream: Stream, started: float, scope: Scope, receive: Receive, send: Send, stall_timeout: float
+) -> None:
     """Send part by part until the reader goes or there are no more; a slow reader makes us wait, but not for ever."""
     headers = [
         *COMMON_HEADERS,
@@ -220,7 +222,7 @@ async def _send_stream(stream: Stream, started: float, scope: Scope, receive: Re
     await send({"type": "http.response.start", "status": stream.status, "headers": headers})
     await send({"type": "http.response.body", "body": b"", "more_body": True})
     gone = asyncio.ensure_future(until_gone(receive))
-    parts = asyncio.ensure_future(_send_parts(stream, send))
+    parts = asyncio.ensure_future(_send_parts(stream, send, stall_timeout))
     try:
         await asyncio.wait({gone, parts}, return_when=asyncio.FIRST_COMPLETED)
         if parts.done():
@@ -236,7 +238,7 @@ async def _send_stream(stream: Stream, started: float, scope: Scope, receive: Re
         await stream.parts.aclose()
 
 
-async def _send_parts(stream: Stream, send: Send) -> None:
+async def _send_parts(stream: Stream, send: Send, stall_timeout: float) -> None:
     async for part in stream.parts:
-        async with asyncio.timeout(STALLED):
+        async with asyncio.timeout(stall_timeout):
             await send({"type": "http.response.body", "body": part, "more_body": True})

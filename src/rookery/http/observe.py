@@ -10,6 +10,8 @@ from rookery import __version__
 from rookery.engine.ops import Sweep
 from rookery.http.call import Answer, Call, Parameter, Route, Stream, json_answer
 from rookery.http.errors import ApiError, invalid, not_found
+from rookery.http.sse import Pulse, frame
+from rookery.http.values import whole_number
 from rookery.model.names import stored_name
 from rookery.store.views import (
     EventFilter,
@@ -25,7 +27,6 @@ from rookery.store.views import (
 
 DEFAULT_PAGE: Final = 100
 LARGEST_PAGE: Final = 1000
-KEEPALIVE: Final = 15.0
 READ_WINDOW: Final = 2000
 """How many events one read looks at."""
 MOST_FILTER_VALUES: Final = 1000
@@ -69,8 +70,8 @@ async def get_batch(call: Call) -> Answer:
 async def list_events(call: Call) -> Answer:
     """A page of the timeline."""
     query = call.query()
-    after = _number(query.get("after_seq"), "after_seq", 0, least=0)
-    limit = min(LARGEST_PAGE, _number(query.get("limit"), "limit", DEFAULT_PAGE, least=1))
+    after = whole_number(query.get("after_seq"), "after_seq", 0, least=0)
+    limit = min(LARGEST_PAGE, whole_number(query.get("limit"), "limit", DEFAULT_PAGE, least=1))
     wanted = _filter(call, query)
     events: list[EventView] = []
     async for page in _pages(call, after, last_event(call.node.reader), wanted):
@@ -87,7 +88,7 @@ async def _pages(call: Call, after: int, newest: int, wanted: EventFilter) -> As
         until = newest if wanted.job_ids else min(after + READ_WINDOW, newest)
         page = read_events(call.node.reader, after, until, READ_WINDOW, wanted, call.namespace)
         yield page
-        after = page[-1].seq if len(page) == READ_WINDOW else until
+        after = page[-1].seq if page else until
         await asyncio.sleep(0)
 
 
@@ -95,27 +96,25 @@ async def stream_events(call: Call) -> Stream:
     """The timeline as it happens, as server-sent events."""
     query = call.query()
     given = call.headers.get(b"last-event-id", b"").decode("latin-1") or query.get("last_event_id")
-    after = last_event(call.node.reader) if not given else _number(given, "last_event_id", 0, least=0)
+    after = last_event(call.node.reader) if not given else whole_number(given, "last_event_id", 0, least=0)
     return Stream(_event_frames(call, after, _filter(call, query)))
 
 
 async def _event_frames(call: Call, after: int, wanted: EventFilter) -> AsyncGenerator[bytes, None]:
     """Read what is new, wait for news, read again. Nothing is kept for a reader who is slow."""
-    node, loop = call.node, asyncio.get_running_loop()
-    silent_since = loop.time()
+    node, pulse = call.node, Pulse()
     while True:
         news, newest = node.news(), last_event(node.reader)
         async for page in _pages(call, after, newest, wanted):
             for event in page:
-                yield b"id: %d\nevent: %s\ndata: %s\n\n" % (event.seq, event.type.encode(), msgspec.json.encode(event))
-                silent_since = loop.time()
+                yield frame(event.type, msgspec.json.encode(event), event.seq)
+                pulse.beat()
         after = max(after, newest)
         if node.is_closing:
             return
-        await asyncio.wait({news}, timeout=max(0.0, silent_since + KEEPALIVE - loop.time()))
-        if loop.time() >= silent_since + KEEPALIVE:
-            yield b":keepalive\n\n"
-            silent_since = loop.time()
+        sign_of_life = await pulse.wait(news)
+        if sign_of_life is not None:
+            yield sign_of_life
 
 
 def _filter(call: Call, query: dict[str, str]) -> EventFilter:
@@ -127,14 +126,6 @@ def _filter(call: Call, query: dict[str, str]) -> EventFilter:
 
     queues = tuple(stored_name(call.namespace, queue) for queue in values("queues"))
     return EventFilter(queues, values("job_ids"), values("types"))
-
-
-def _number(text: str | None, field: str, default: int, *, least: int) -> int:
-    if not text:
-        return default
-    if not text.isascii() or not text.isdigit() or len(text) > 18 or int(text) < least:
-        raise invalid(f"{field} must be a whole number, at least {least}, not {text[:32]!r}")
-    return int(text)
 
 
 async def health(call: Call) -> Answer:

@@ -15,3 +15,5 @@ class HttpSettings(msgspec.Struct, frozen=True):
     write_burst: int = 2000
     docs_enabled: bool = True
     metrics_prefix: str = "rookery"
+    stream_stall_timeout: float = 30.0
+    """Seconds after which somebody who does not read a stream is dropped."""

@@ -87,6 +87,15 @@ def count(value: int | None, default: int, field: str) -> int:
     return value
 
 
+def whole_number(text: str | None, field: str, default: int, *, least: int) -> int:
+    """A number of the query; an absent or empty one is the default."""
+    if not text:
+        return default
+    if not text.isascii() or not text.isdigit() or len(text) > 18 or int(text) < least:
+        raise invalid(f"{field} must be a whole number, at least {least}, not {text[:32]!r}")
+    return int(text)
+
+
 def lease_text(lease: int) -> str:
     """A lease token as callers get it."""
     return f"{lease:016x}"

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import apsw
 
-from rookery.engine.ops import Ack, AnyOperation, Claim, Enqueue, Fail, Heartbeat, Release
+from rookery.engine.ops import Ack, AnyOperation, AppendLogs, Claim, Enqueue, Fail, Heartbeat, Release
 from rookery.log import Log
 from rookery.node.measures import Measures
 from rookery.node.tracing import Tracing
@@ -167,6 +167,8 @@ def _weight(op: AnyOperation) -> int:
         return op.count
     if isinstance(op, Ack | Fail | Release | Heartbeat):
         return len(op.items)
+    if isinstance(op, AppendLogs):
+        return len(op.lines)
     return 1
 
 

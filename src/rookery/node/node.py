@@ -29,6 +29,7 @@ from rookery.node.reads import Reads
 from rookery.node.timers import Timers
 from rookery.node.tracing import Tracing
 from rookery.node.waiters import Deliver, Waiter, Waiters
+from rookery.node.watchers import Watchers
 from rookery.store.connections import open_reader
 
 _ENDINGS: Final = frozenset({COMPLETED, DEAD, CANCELLED, "deleted"})
@@ -82,7 +83,8 @@ class Node:
             settings.retention_interval,
             self.measures,
         )
-        self._end_watchers: dict[str, set[asyncio.Future[None]]] = {}
+        self._end_watchers = Watchers()
+        self._log_watchers = Watchers()
         self._news: asyncio.Future[None] | None = None
 
     def start(self) -> None:
@@ -109,10 +111,8 @@ class Node:
         """Let everybody who waits for something go home."""
         self.is_closing = True
         self._waiters.release_all()
-        for watchers in list(self._end_watchers.values()):
-            for watcher in watchers:
-                if not watcher.done():
-                    watcher.set_result(None)
+        self._end_watchers.tell_all()
+        self._log_watchers.tell_all()
         self._tell_news()
 
     # --- writing
@@ -177,6 +177,10 @@ class Node:
         """The caller of a fetch wants something else: it is answered now."""
         self._waiters.hurry(waiter)
 
+    def last_asked(self, queue: str) -> int | None:
+        """When somebody last asked for jobs of a queue, as far as this server remembers."""
+        return self._waiters.last_asked(queue)
+
     def put_back(self, op: Claim, jobs: list[ClaimedJob]) -> None:
         """Undo claims that their caller did not live to hear of."""
         self._waiters.put_back(op, jobs)
@@ -185,18 +189,11 @@ class Node:
 
     def watch_end(self, job_id: str) -> asyncio.Future[None]:
         """A future that is done when the job has ended (or the server stops). Cancel it when nobody waits any more."""
-        watcher: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._end_watchers.setdefault(job_id, set()).add(watcher)
+        return self._end_watchers.watch(job_id)
 
-        def forget(_: asyncio.Future[None]) -> None:
-            watchers = self._end_watchers.get(job_id)
-            if watchers is not None:
-                watchers.discard(watcher)
-                if not watchers:
-                    del self._end_watchers[job_id]
-
-        watcher.add_done_callback(forget)
-        return watcher
+    def watch_log(self, job_id: str) -> asyncio.Future[None]:
+        """The same, done also when the job's log has got lines."""
+        return self._log_watchers.watch(job_id)
 
     def news(self) -> asyncio.Future[None]:
         """A future that is done as soon as there are new events. Shared: do not cancel it."""
@@ -208,12 +205,13 @@ class Node:
         machine = self._machine
         self.measures.jobs_moved(machine.waits, machine.runs)
         self._waiters.wake(machine.changed_queues)
-        if self._end_watchers:
+        if self._end_watchers or self._log_watchers:
             for _, type, job_id, _, _, _ in machine.events:
                 if type in _ENDINGS:
-                    for watcher in self._end_watchers.get(job_id, ()):
-                        if not watcher.done():
-                            watcher.set_result(None)
+                    self._end_watchers.tell(job_id)
+                    self._log_watchers.tell(job_id)
+            for job_id in machine.logged_jobs:
+                self._log_watchers.tell(job_id)
         if machine.events:
             self._tell_news()
         self._timers.look()

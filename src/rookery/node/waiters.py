@@ -5,13 +5,16 @@ import random
 from collections.abc import Callable
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, Final
 
 from rookery.engine import Machine
 from rookery.engine.ops import Claim, Claimed, ClaimedJob, Release, Return, SeeWorker
 from rookery.node.batcher import Batcher, Overloaded
 from rookery.node.clock import Clock
 from rookery.node.measures import Measures
+
+MOST_REMEMBERED: Final = 10_000
+"""Of so many queues it is known when somebody last asked for them; the one asked for longest ago is forgotten first."""
 
 Deliver = Callable[[list[ClaimedJob] | BaseException], None]
 
@@ -48,6 +51,7 @@ class Waiters:
         self._alarms: dict[str, tuple[int, asyncio.TimerHandle]] = {}
         self._arrivals: list[Waiter] = []
         self._to_look_at: set[str] = set()
+        self._asked: dict[str, int] = {}
 
     def wait(self, op: Claim, timeout: float, deliver: Deliver) -> Waiter:
         """Deliver jobs as soon as there are any, none when the time is up, or Overloaded at once."""
@@ -80,6 +84,10 @@ class Waiters:
         if jobs:
             items = [Return(job.job_id, job.lease, reason="the caller had gone") for job in jobs]
             self._batcher.put(Release(items=items, namespace=op.namespace), _ignore)
+
+    def last_asked(self, queue: str) -> int | None:
+        """When a poll last asked for the queue: now, if one is parked there."""
+        return self._clock.now() if queue in self._lines else self._asked.get(queue)
 
     def release_all(self) -> None:
         """End every poll with nothing."""
@@ -145,12 +153,17 @@ class Waiters:
         if waiter.timer is not None:
             waiter.timer.cancel()
             waiter.timer = None
+        now, asked = self._clock.now(), self._asked
         for queue in waiter.op.queues:
+            asked.pop(queue, None)
+            asked[queue] = now
             line = self._lines.get(queue)
             if line is not None:
                 line.pop(waiter, None)
                 if not line:
                     del self._lines[queue]
+        while len(asked) > MOST_REMEMBERED:
+            del asked[next(iter(asked))]
 
     def _look_again(self, queue: str, at: int | None, now: int) -> None:
         alarm = self._alarms.get(queue)

@@ -13,6 +13,9 @@ from rookery.store.throughput import completed_in_last_minute
 
 Raw = msgspec.Raw
 
+LARGEST_READ: Final = 1 << 20
+"""A read of many texts ends with the one that goes over so many characters."""
+
 
 class WorkerRef(msgspec.Struct):
     """The worker that has, or had, a job."""
@@ -411,7 +414,7 @@ def read_events(
     wanted: EventFilter | None = None,
     namespace: str = DEFAULT_NAMESPACE,
 ) -> list[EventView]:
-    """Events behind `after` and up to `until`, oldest first."""
+    """Events behind `after` and up to `until`, oldest first: as many as are wanted, or fewer if they are long."""
     clauses: list[str] = ["seq > ?", "seq <= ?"]
     parameters: list[int | str] = [after, until]
     wanted = wanted or EventFilter()
@@ -427,10 +430,13 @@ def read_events(
         f"SELECT seq, type, job_id, queue, at, data FROM event WHERE {' AND '.join(clauses)} ORDER BY seq LIMIT ?",
         (*parameters, limit),
     )
-    return [
-        EventView(seq, type, at * 1_000_000, job_id, shown_name(namespace, queue), _raw(data))
-        for seq, type, job_id, queue, at, data in rows
-    ]
+    events, size = [], 0
+    for seq, type, job_id, queue, at, data in rows:
+        events.append(EventView(seq, type, at * 1_000_000, job_id, shown_name(namespace, queue), _raw(data)))
+        size += len(data or "")
+        if size > LARGEST_READ:
+            break
+    return events
 
 
 def first_event(db: apsw.Connection) -> int:

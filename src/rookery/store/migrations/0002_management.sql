@@ -131,6 +131,11 @@ CREATE TABLE job_log (
   PRIMARY KEY (job, n)
 ) STRICT, WITHOUT ROWID;
 
+-- Jobs that are gone and whose lines are yet to be deleted.
+CREATE TABLE job_log_left (
+  job INTEGER PRIMARY KEY
+) STRICT;
+
 -- What happened in each minute. Queue 0 stands for those that have been deleted.
 CREATE TABLE throughput (
   minute    INTEGER NOT NULL,                   -- its beginning, in milliseconds since 1970

@@ -1,0 +1,33 @@
+"""Server-sent events: how a frame looks, and how a silent stream is kept alive."""
+
+import asyncio
+from typing import Any, Final
+
+KEEPALIVE: Final = 15.0
+"""Seconds after which a silent stream says that it is still there."""
+
+
+def frame(event: str, data: bytes, number: int | None = None) -> bytes:
+    """One event; a reader who comes back says the last number it has seen."""
+    head = b"" if number is None else b"id: %d\n" % number
+    return b"%sevent: %s\ndata: %s\n\n" % (head, event.encode(), data)
+
+
+class Pulse:
+    """Knows how long a stream has been silent."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self.beat()
+
+    def beat(self) -> None:
+        """Something was said."""
+        self._due = self._loop.time() + KEEPALIVE
+
+    async def wait(self, news: asyncio.Future[Any]) -> bytes | None:
+        """Wait for news; if the stream has been silent for too long by then, what there is to say."""
+        await asyncio.wait({news}, timeout=max(0.0, self._due - self._loop.time()))
+        if self._loop.time() < self._due:
+            return None
+        self.beat()
+        return b":keepalive\n\n"
