@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import apsw
 
-from rookery.engine.ops import Ack, AnyOperation, AppendLogs, Claim, Enqueue, Fail, Heartbeat, Release
+from rookery.engine.ops import Ack, AnyOperation, AppendLogs, Claim, Enqueue, Fail, Heartbeat, Release, RunSchedule
 from rookery.log import Log
 from rookery.node.measures import Measures
 from rookery.node.tracing import Tracing
@@ -169,6 +169,8 @@ def _weight(op: AnyOperation) -> int:
         return len(op.items)
     if isinstance(op, AppendLogs):
         return len(op.lines)
+    if isinstance(op, RunSchedule):
+        return max(1, len(op.slots))
     return 1
 
 

@@ -26,6 +26,7 @@ from rookery.node.data_dir import DataDirectory
 from rookery.node.measures import Measures
 from rookery.node.process import GarbageWatch
 from rookery.node.reads import Reads
+from rookery.node.schedules import Schedules
 from rookery.node.timers import Timers
 from rookery.node.tracing import Tracing
 from rookery.node.waiters import Deliver, Waiter, Waiters
@@ -85,17 +86,20 @@ class Node:
         )
         self._end_watchers = Watchers()
         self._log_watchers = Watchers()
+        self._schedules = Schedules(self._machine, self._batcher, self.clock, self.reader)
         self._news: asyncio.Future[None] | None = None
 
     def start(self) -> None:
         """Begin to keep time."""
         self.garbage.start()
         self._timers.start()
+        self._schedules.start()
 
     async def stop(self) -> None:
         """End parked polls and streams; operations that were submitted are finished first."""
         self.end_waiting()
         self._timers.stop()
+        self._schedules.stop()
         await self._batcher.idle()
         self._log.close()
         await self.reads.close()
@@ -215,6 +219,7 @@ class Node:
         if machine.events:
             self._tell_news()
         self._timers.look()
+        self._schedules.look()
 
     def _tell_news(self) -> None:
         if self._news is not None:
