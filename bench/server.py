@@ -25,10 +25,10 @@ class Running(NamedTuple):
 
 
 @contextmanager
-def rookery(data_dir: Path) -> Iterator[Running]:
+def rookery(data_dir: Path, *flags: str) -> Iterator[Running]:
     """A Rookery server, durability full, no rate limits."""
     with _process(
-        [sys.executable, "-m", "rookery", "server", "--data-dir", str(data_dir), "--rate-limit-enabled=false"],
+        [sys.executable, "-m", "rookery", "server", "--data-dir", str(data_dir), "--rate-limit-enabled=false", *flags],
         "--bind",
         "127.0.0.1:{port}",
     ) as running:

@@ -82,6 +82,7 @@ def _engine_flags(function: Command) -> Command:
 @_limit("--raft-max-pending", 16_384, "Writes that may wait.")
 @_limit("--raft-max-fetch-inflight", 64, "Claims of one queue that may be under way at a time.")
 @click.option("--search-timeout", type=DURATION, default="10s", show_default=True, help="How long one search may take.")
+@switch("--fulltext-enabled", True, "Keep a full-text index of the jobs.")
 @click.option("--log-level", type=LOG_LEVELS, default=None, help="What goes to stderr.")
 @_engine_flags
 @click.pass_obj
@@ -106,6 +107,7 @@ def command(
     raft_max_pending: int,
     raft_max_fetch_inflight: int,
     search_timeout: int,
+    fulltext_enabled: bool,
     log_level: str | None,
     **engine_flags: Any,
 ) -> None:
@@ -122,6 +124,7 @@ def command(
         most_waiting=raft_max_pending,
         most_claims=raft_max_fetch_inflight,
         read_timeout=max(1, search_timeout),
+        fulltext_enabled=fulltext_enabled,
     )
     http_settings = HttpSettings(
         max_payload_size=max_payload_size,

@@ -23,10 +23,12 @@ from rookery.model.job import CANCELLED, COMPLETED, DEAD
 from rookery.node.batcher import Batcher, resolver
 from rookery.node.clock import Clock
 from rookery.node.data_dir import DataDirectory
+from rookery.node.fulltext import FullText
 from rookery.node.reads import Reads
 from rookery.node.timers import Timers
 from rookery.node.waiters import Deliver, Waiter, Waiters
 from rookery.store.connections import open_reader
+from rookery.store.views import last_event
 
 _ENDINGS: Final = frozenset({COMPLETED, DEAD, CANCELLED, "deleted"})
 
@@ -45,6 +47,7 @@ class NodeSettings(msgspec.Struct, frozen=True):
     most_waiting: int = 16_384
     most_claims: int = 64
     read_timeout: int = 10_000
+    fulltext_enabled: bool = True
 
 
 class Node:
@@ -69,10 +72,20 @@ class Node:
         self._timers = Timers(self._machine, self._batcher, self.clock, settings.retention, settings.retention_interval)
         self._end_watchers: dict[str, set[asyncio.Future[None]]] = {}
         self._news: asyncio.Future[None] | None = None
+        self.fulltext = FullText(
+            self._directory.store,
+            self._directory.fulltext,
+            self.reads,
+            self.clock,
+            self.news,
+            lambda: last_event(self.reader),
+            is_enabled=settings.fulltext_enabled,
+        )
 
     def start(self) -> None:
         """Begin to keep time."""
         self._timers.start()
+        self.fulltext.start()
 
     async def stop(self) -> None:
         """End parked polls and streams; operations that were submitted are finished first."""
@@ -80,6 +93,7 @@ class Node:
         self._timers.stop()
         await self._batcher.idle()
         self._log.close()
+        await self.fulltext.stop()
         await self.reads.close()
         self.reader.close()
         self._machine.close()
