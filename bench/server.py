@@ -1,5 +1,6 @@
 """Servers to measure: Rookery on some data directory, and the raw ASGI yardstick."""
 
+import os
 import re
 import socket
 import subprocess
@@ -22,6 +23,15 @@ class Running(NamedTuple):
         """Resident memory."""
         status = Path(f"/proc/{self.pid}/status").read_text()
         return int(re.findall(r"VmRSS:\s+(\d+)", status)[0]) / 1024
+
+    def processor_seconds(self) -> tuple[float, float]:
+        """The processor time of the main thread, and of all others together."""
+        times = {}
+        for task in Path(f"/proc/{self.pid}/task").iterdir():
+            fields = (task / "stat").read_text().rpartition(")")[2].split()
+            times[task.name] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        main = times.pop(str(self.pid))
+        return main, sum(times.values())
 
 
 @contextmanager

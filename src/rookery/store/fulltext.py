@@ -52,41 +52,27 @@ def _text_of(column: str) -> str:
              ELSE coalesce({column}, '') END"""
 
 
-_ADD: Final = f"""
+_GATHER_BY_EVENTS: Final = """
+INSERT OR IGNORE INTO touched
+SELECT job.seq
+  FROM store.event
+  JOIN store.job ON job.id = event.job_id
+ WHERE event.seq > ?1 AND event.seq <= ?1 + ?2 AND event.type <> 'progress'
+"""
+_GATHER_BY_NUMBER: Final = """
+INSERT INTO touched
+SELECT seq FROM store.job WHERE seq > ?1 ORDER BY seq LIMIT ?2
+"""
+# In order of their numbers: FTS5 gathers in memory only as long as they rise.
+_ADD_TOUCHED: Final = f"""
 INSERT OR REPLACE INTO doc (rowid, queue, state, payload, tags, errors)
 SELECT job.seq, queue.name, job.state, {_text_of("job.payload")}, {_text_of("job.tags")}, coalesce((
          SELECT group_concat(substr(error, 1, 4000), ' ')
            FROM (SELECT error FROM store.error WHERE error.job = job.seq ORDER BY id DESC LIMIT 10)), '')
-"""
-_ADD_BY_EVENTS: Final = f"""
-{_ADD}
-  FROM (SELECT DISTINCT job.seq
-          FROM store.event
-          JOIN store.job ON job.id = event.job_id
-         WHERE event.seq > ? AND event.seq <= ? AND event.type <> 'progress') AS touched
+  FROM touched
   CROSS JOIN store.job ON job.seq = touched.seq
-  JOIN store.queue ON queue.id = job.queue
- ORDER BY job.seq
-"""
-_ADD_BY_NUMBER: Final = f"""
-{_ADD}
-  FROM store.job
-  JOIN store.queue ON queue.id = job.queue
- WHERE job.seq > ? AND job.seq <= ?
- ORDER BY job.seq
-"""
-_REACH_OF_EVENTS: Final = """
-SELECT max(seq)
-  FROM (SELECT event.seq, sum(octet_length(payload)) OVER (ORDER BY event.seq) AS size
-          FROM (SELECT seq, job_id FROM store.event WHERE seq > ?1 ORDER BY seq LIMIT ?2) AS event
-          LEFT JOIN store.job ON job.id = event.job_id)
- WHERE coalesce(size, 0) <= ?3 OR seq = ?1 + 1
-"""
-_REACH_OF_JOBS: Final = """
-SELECT max(seq)
-  FROM (SELECT seq, sum(octet_length(payload)) OVER (ORDER BY seq) AS size, row_number() OVER (ORDER BY seq) AS n
-          FROM (SELECT seq, payload FROM store.job WHERE seq > ?1 AND seq <= ?2 ORDER BY seq LIMIT ?3))
- WHERE size <= ?4 OR n = 1
+  CROSS JOIN store.queue ON queue.id = job.queue
+ ORDER BY touched.seq
 """
 
 
@@ -138,17 +124,17 @@ class FullTextIndex:
         """Take in the next events; whether there are more."""
         with self._db:
             self._read_progress()
-            until = self._db.execute(_REACH_OF_EVENTS, (self.position, MOST_EVENTS, MOST_BYTES)).get
-            if until is None:
+            newest: int = self._db.execute("SELECT event_seq FROM store.machine").get
+            if newest == self.position:
                 return False
-            self._db.execute(_ADD_BY_EVENTS, (self.position, until))
+            count = self._gather(_GATHER_BY_EVENTS, self.position, min(MOST_EVENTS, newest - self.position))
+            self._db.execute(_ADD_TOUCHED)
             self._db.execute(
                 "UPDATE progress SET position = ?1, "
                 "mark = (SELECT at || ' ' || job_id FROM store.event WHERE seq = ?1)",
-                (until,),
+                (self.position + count,),
             )
-            newest: int = self._db.execute("SELECT max(seq) FROM store.event").get
-        self.position = until
+        self.position += count
         return newest > self.position
 
     def fill(self) -> bool:
@@ -156,12 +142,24 @@ class FullTextIndex:
         if self.is_filled:
             return False
         with self._db:
-            bounds = (self._filled, self._fill_to, MOST_JOBS, MOST_BYTES)
-            until = self._db.execute(_REACH_OF_JOBS, bounds).get or self._fill_to
-            self._db.execute(_ADD_BY_NUMBER, (self._filled, until))
+            self._gather(_GATHER_BY_NUMBER, self._filled, MOST_JOBS)
+            self._db.execute(_ADD_TOUCHED)
+            until: int = self._db.execute("SELECT max(seq) FROM touched").get or self._fill_to
             self._db.execute("UPDATE progress SET filled = ?", (until,))
         self._filled = until
         return not self.is_filled
+
+    def _gather(self, sql: str, after: int, count: int) -> int:
+        """Note the jobs of the next step: of so many events (or so many jobs), or of fewer if that is too much text."""
+        while True:
+            self._db.execute("DELETE FROM touched")
+            self._db.execute(sql, (after, count))
+            size: float = self._db.execute(
+                "SELECT total(octet_length(payload)) FROM touched CROSS JOIN store.job ON job.seq = touched.seq"
+            ).get
+            if size <= MOST_BYTES or count == 1:
+                return count
+            count = max(1, int(count * MOST_BYTES / size))
 
     def forget_purged(self, after: int) -> int | None:
         """Drop documents whose jobs are gone, in order of their numbers; behind which one to go on."""
@@ -209,6 +207,8 @@ def _connect(path: Path, store: Path) -> apsw.Connection:
         # What a crash takes away, the events bring again: the position goes with it.
         db.execute("PRAGMA synchronous = NORMAL")
         db.execute("PRAGMA journal_size_limit = 67108864")
+        db.execute("PRAGMA temp_store = MEMORY")
+        db.execute("CREATE TEMP TABLE touched (seq INTEGER PRIMARY KEY)")
         db.execute("ATTACH ? AS store", (f"{store.absolute().as_uri()}?mode=ro",))
     except BaseException:
         db.close()
