@@ -1,5 +1,6 @@
 """Servers to measure: Rookery on some data directory, and the raw ASGI yardstick."""
 
+import os
 import re
 import socket
 import subprocess
@@ -23,12 +24,21 @@ class Running(NamedTuple):
         status = Path(f"/proc/{self.pid}/status").read_text()
         return int(re.findall(r"VmRSS:\s+(\d+)", status)[0]) / 1024
 
+    def processor_seconds(self) -> tuple[float, float]:
+        """The processor time of the main thread, and of all others together."""
+        times = {}
+        for task in Path(f"/proc/{self.pid}/task").iterdir():
+            fields = (task / "stat").read_text().rpartition(")")[2].split()
+            times[task.name] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        main = times.pop(str(self.pid))
+        return main, sum(times.values())
+
 
 @contextmanager
-def rookery(data_dir: Path) -> Iterator[Running]:
+def rookery(data_dir: Path, *flags: str) -> Iterator[Running]:
     """A Rookery server, durability full, no rate limits."""
     with _process(
-        [sys.executable, "-m", "rookery", "server", "--data-dir", str(data_dir), "--rate-limit-enabled=false"],
+        [sys.executable, "-m", "rookery", "server", "--data-dir", str(data_dir), "--rate-limit-enabled=false", *flags],
         "--bind",
         "127.0.0.1:{port}",
     ) as running:

@@ -103,6 +103,7 @@ def _engine_flags(function: Command) -> Command:
     show_default=True,
     help="After which somebody who does not read a stream is dropped.",
 )
+@switch("--fulltext-enabled", True, "Keep a full-text index of the jobs.")
 @click.option("--log-level", type=LOG_LEVELS, default=None, help="What goes to stderr.")
 @_engine_flags
 @click.pass_obj
@@ -131,6 +132,7 @@ def command(
     otel_enabled: bool,
     otel_endpoint: str | None,
     stream_stall_timeout: int,
+    fulltext_enabled: bool,
     log_level: str | None,
     **engine_flags: Any,
 ) -> None:
@@ -147,6 +149,7 @@ def command(
         most_waiting=raft_max_pending,
         most_claims=raft_max_fetch_inflight,
         read_timeout=max(1, search_timeout),
+        fulltext_enabled=fulltext_enabled,
     )
     http_settings = HttpSettings(
         max_payload_size=max_payload_size,

@@ -16,7 +16,20 @@ from urllib.parse import unquote
 from starlette.routing import Match, Router
 from starlette.routing import Route as Pattern
 
-from rookery.http import cluster, joblogs, jobs, metrics, observe, produce, queues, schedules, search, why, work
+from rookery.http import (
+    cluster,
+    fulltext,
+    joblogs,
+    jobs,
+    metrics,
+    observe,
+    produce,
+    queues,
+    schedules,
+    search,
+    why,
+    work,
+)
 from rookery.http.call import Answer, Call, CallerGone, Receive, Route, Scope, Send, Stream, until_gone
 from rookery.http.errors import ApiError, invalid, not_found, overloaded, search_timeout, storage_down
 from rookery.http.openapi import docs_routes
@@ -37,6 +50,7 @@ API_ROUTES: Final = [
     *joblogs.ROUTES,
     *why.ROUTES,
     *search.ROUTES,
+    *fulltext.ROUTES,
     *queues.ROUTES,
     *schedules.ROUTES,
     *observe.ROUTES,

@@ -25,6 +25,7 @@ from rookery.node.clock import Clock
 from rookery.node.data_dir import DataDirectory
 from rookery.node.measures import Measures
 from rookery.node.process import GarbageWatch
+from rookery.node.fulltext import FullText
 from rookery.node.reads import Reads
 from rookery.node.schedules import Schedules
 from rookery.node.timers import Timers
@@ -32,6 +33,7 @@ from rookery.node.tracing import Tracing
 from rookery.node.waiters import Deliver, Waiter, Waiters
 from rookery.node.watchers import Watchers
 from rookery.store.connections import open_reader
+from rookery.store.views import last_event
 
 _ENDINGS: Final = frozenset({COMPLETED, DEAD, CANCELLED, "deleted"})
 
@@ -50,6 +52,7 @@ class NodeSettings(msgspec.Struct, frozen=True):
     most_waiting: int = 16_384
     most_claims: int = 64
     read_timeout: int = 10_000
+    fulltext_enabled: bool = True
 
 
 class Node:
@@ -88,12 +91,22 @@ class Node:
         self._log_watchers = Watchers()
         self._schedules = Schedules(self._machine, self._batcher, self.clock, self.reader)
         self._news: asyncio.Future[None] | None = None
+        self.fulltext = FullText(
+            self._directory.store,
+            self._directory.fulltext,
+            self.reads,
+            self.clock,
+            self.news,
+            lambda: last_event(self.reader),
+            is_enabled=settings.fulltext_enabled,
+        )
 
     def start(self) -> None:
         """Begin to keep time."""
         self.garbage.start()
         self._timers.start()
         self._schedules.start()
+        self.fulltext.start()
 
     async def stop(self) -> None:
         """End parked polls and streams; operations that were submitted are finished first."""
@@ -102,6 +115,7 @@ class Node:
         self._schedules.stop()
         await self._batcher.idle()
         self._log.close()
+        await self.fulltext.stop()
         await self.reads.close()
         await self.scrapes.close()
         self.garbage.stop()
