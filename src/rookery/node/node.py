@@ -23,9 +23,9 @@ from rookery.model.job import CANCELLED, COMPLETED, DEAD
 from rookery.node.batcher import Batcher, resolver
 from rookery.node.clock import Clock
 from rookery.node.data_dir import DataDirectory
+from rookery.node.fulltext import FullText
 from rookery.node.measures import Measures
 from rookery.node.process import GarbageWatch
-from rookery.node.fulltext import FullText
 from rookery.node.reads import Reads
 from rookery.node.schedules import Schedules
 from rookery.node.timers import Timers
