@@ -4,11 +4,13 @@ import gc
 import logging
 import sys
 from collections.abc import Callable
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Final
 
 import apsw
 import click
+import msgspec
 import uvloop
 
 from rookery import __version__
@@ -82,6 +84,7 @@ def _engine_flags(function: Command) -> Command:
 @_limit("--raft-max-pending", 16_384, "Writes that may wait.")
 @_limit("--raft-max-fetch-inflight", 64, "Claims of one queue that may be under way at a time.")
 @click.option("--search-timeout", type=DURATION, default="10s", show_default=True, help="How long one search may take.")
+@switch("--webhook-allow-private", False, "Let webhooks go to this host itself (127.0.0.1), whatever --bind says.")
 @click.option("--log-level", type=LOG_LEVELS, default=None, help="What goes to stderr.")
 @_engine_flags
 @click.pass_obj
@@ -106,6 +109,7 @@ def command(
     raft_max_pending: int,
     raft_max_fetch_inflight: int,
     search_timeout: int,
+    webhook_allow_private: bool,
     log_level: str | None,
     **engine_flags: Any,
 ) -> None:
@@ -122,6 +126,7 @@ def command(
         most_waiting=raft_max_pending,
         most_claims=raft_max_fetch_inflight,
         read_timeout=max(1, search_timeout),
+        may_reach_loopback=webhook_allow_private,
     )
     http_settings = HttpSettings(
         max_payload_size=max_payload_size,
@@ -147,6 +152,9 @@ async def _run(
     except OSError as error:
         reason = error.strerror or error
         raise click.ClickException(f"cannot listen on {host}:{port}: {reason} (--bind takes another address)") from None
+    bound = listener.getsockname()
+    if ip_address(bound[0]).is_loopback:
+        node_settings = msgspec.structs.replace(node_settings, may_reach_loopback=True)
     try:
         node = Node(node_settings)
     except (DataDirectoryInUse, UnusableStore) as error:
@@ -155,7 +163,6 @@ async def _run(
         raise click.ClickException(f"cannot use the data directory {data_dir}: it is a file") from None
     except (OSError, apsw.Error) as error:
         raise click.ClickException(f"cannot use the data directory {data_dir}: {error}") from None
-    bound = listener.getsockname()
     if host in ("0.0.0.0", "::") and http_settings.admin_password is None:
         logger.warning("listening on all interfaces without any credential: everybody who reaches it is admin")
     shown = f"[{bound[0]}]" if ":" in bound[0] else bound[0]

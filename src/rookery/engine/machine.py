@@ -21,6 +21,7 @@ from rookery.engine import (
     release,
     retention,
     timers,
+    webhooks,
     workers,
 )
 from rookery.engine.ledger import NEVER, Event, Ledger
@@ -46,6 +47,9 @@ _ONE_BY_ONE: Final[dict[type, Callable[[Ledger, Any], Any]]] = {
     ops.Throttle: queues.throttle,
     ops.ClearQueue: queues.clear,
     ops.DeleteQueue: queues.delete,
+    ops.SaveWebhook: webhooks.save,
+    ops.DeleteWebhook: webhooks.delete,
+    ops.RecordDeliveries: webhooks.record,
     ops.Tick: timers.tick,
     ops.Sweep: timers.sweep,
     ops.Purge: retention.purge,
@@ -76,6 +80,8 @@ class Machine:
         try:
             self._ledger.begin(batch.now, batch.entropy)
             results = self._run(batch.ops)
+            if self._ledger.subscriptions:
+                webhooks.queue_deliveries(self._ledger)
             self._ledger.flush()
         except BaseException:
             self._undo()
@@ -125,6 +131,11 @@ class Machine:
     def events(self) -> list[Event]:
         """The events of the last batch."""
         return self._ledger.events
+
+    @property
+    def has_deliveries(self) -> bool:
+        """Whether the last batch has changed what is to be delivered, or somebody else may have."""
+        return self._ledger.has_deliveries or self._ledger.is_fresh
 
     @property
     def changed_queues(self) -> list[str]:

@@ -26,6 +26,7 @@ from rookery.node.data_dir import DataDirectory
 from rookery.node.reads import Reads
 from rookery.node.timers import Timers
 from rookery.node.waiters import Deliver, Waiter, Waiters
+from rookery.node.webhooks import Webhooks
 from rookery.store.connections import open_reader
 
 _ENDINGS: Final = frozenset({COMPLETED, DEAD, CANCELLED, "deleted"})
@@ -45,6 +46,7 @@ class NodeSettings(msgspec.Struct, frozen=True):
     most_waiting: int = 16_384
     most_claims: int = 64
     read_timeout: int = 10_000
+    may_reach_loopback: bool = False
 
 
 class Node:
@@ -67,17 +69,20 @@ class Node:
         self._batcher = Batcher(self._log, settings.most_waiting, self._after_commit)
         self._waiters = Waiters(self._machine, self._batcher, self.clock, settings.most_claims)
         self._timers = Timers(self._machine, self._batcher, self.clock, settings.retention, settings.retention_interval)
+        self.webhooks = Webhooks(self.reader, self._batcher, self.clock, settings.may_reach_loopback)
         self._end_watchers: dict[str, set[asyncio.Future[None]]] = {}
         self._news: asyncio.Future[None] | None = None
 
     def start(self) -> None:
-        """Begin to keep time."""
+        """Begin to keep time, and to deliver what waits."""
         self._timers.start()
+        self.webhooks.look()
 
     async def stop(self) -> None:
         """End parked polls and streams; operations that were submitted are finished first."""
         self.end_waiting()
         self._timers.stop()
+        await self.webhooks.stop()
         await self._batcher.idle()
         self._log.close()
         await self.reads.close()
@@ -178,6 +183,8 @@ class Node:
                             watcher.set_result(None)
         if machine.events:
             self._tell_news()
+        if machine.has_deliveries:
+            self.webhooks.look()
         self._timers.look()
 
     def _tell_news(self) -> None:

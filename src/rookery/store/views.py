@@ -405,10 +405,12 @@ def read_events(
         f"SELECT seq, type, job_id, queue, at, data FROM event WHERE {' AND '.join(clauses)} ORDER BY seq LIMIT ?",
         (*parameters, limit),
     )
-    return [
-        EventView(seq, type, at * 1_000_000, job_id, shown_name(namespace, queue), _raw(data))
-        for seq, type, job_id, queue, at, data in rows
-    ]
+    return [event_view(namespace, *row) for row in rows]
+
+
+def event_view(namespace: str, seq: int, type: str, job_id: str, queue: str, at: int, data: str | None) -> EventView:
+    """An event's row as somebody of that namespace sees it."""
+    return EventView(seq, type, at * 1_000_000, job_id, shown_name(namespace, queue), _raw(data))
 
 
 def first_event(db: apsw.Connection) -> int:
