@@ -40,7 +40,8 @@ _V4_AT_THE_END: Final = (
 
 def address_fault(address: IpAddress, may_reach_loopback: bool) -> str | None:
     """Why the server must not connect to an address, or None."""
-    for meant in (address, *_hidden_in(address)):
+    plain = address if isinstance(address, IPv4Address) else IPv6Address(int(address))  # without its zone
+    for meant in (plain, *_hidden_in(plain)):
         if meant.is_loopback:
             if not may_reach_loopback:
                 return f"{address} is a loopback address"
