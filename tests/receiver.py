@@ -19,6 +19,7 @@ class Received(NamedTuple):
     path: str
     headers: dict[str, str]
     body: bytes
+    client: tuple[str, int] = ("", 0)
 
     @property
     def message(self) -> dict[str, Any]:
@@ -68,7 +69,7 @@ class Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(length)
         if len(body) < length:
             return
-        self.server.requests.append(Received(self.path, dict(self.headers), body))
+        self.server.requests.append(Received(self.path, dict(self.headers), body, self.client_address))
         if self.path.startswith("/hang"):
             self.server.released.wait(60)
         status = self.server.statuses.get(self.path, 200)

@@ -4,6 +4,7 @@ import asyncio
 import socket
 import threading
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
@@ -130,25 +131,98 @@ def test_nobody_at_home_is_no_answer(names: dict[str, list[str]]) -> None:
         port = closed.getsockname()[1]
     refused, unknown = send(f"http://127.0.0.1:{port}/", "http://nowhere.example/")
     assert (refused.status_code, refused.answer) == (0, None)
-    assert "ConnectError" in str(refused.error)
+    assert "ConnectionRefusedError" in str(refused.error)
     assert "not known" in str(unknown.error)
 
 
-def test_somebody_who_speaks_no_http_is_no_answer() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+@contextmanager
+def raw_server(*answers: bytes, closes: bool = True) -> Iterator[tuple[str, list[bytes]]]:
+    """Somebody who answers each connection's requests with these bytes; its URL, and what it was sent."""
+    heard: list[bytes] = []
+    done = threading.Event()
+    listener = socket.create_server(("127.0.0.1", 0))
 
-        def babble() -> None:
-            connection, _ = listener.accept()
-            with connection:
-                connection.recv(65536)
-                connection.sendall(b"220 smtp.example ESMTP\r\n")
+    def serve() -> None:
+        with suppress(OSError):
+            while True:
+                connection, _ = listener.accept()
+                with connection:
+                    for answer in answers:
+                        request = connection.recv(65536)
+                        if not request:
+                            break
+                        heard.append(request)
+                        connection.sendall(answer)
+                    if not closes:
+                        done.wait(30)
 
-        thread = threading.Thread(target=babble)
-        thread.start()
-        (reply,) = send(f"http://127.0.0.1:{listener.getsockname()[1]}/")
+    thread = threading.Thread(target=serve)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/", heard
+    finally:
+        done.set()
+        listener.shutdown(socket.SHUT_RDWR)
         thread.join()
-    assert reply.status_code == 0
-    assert "ProtocolError" in str(reply.error)
+        listener.close()
+
+
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "text"),
+    [
+        (OK, 200, "ok"),
+        (b"HTTP/1.1 204 No Content\r\n\r\n", 204, ""),
+        (b"HTTP/1.0 200 OK\r\n\r\nuntil the end", 200, "until the end"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n", 200, "abcde"),
+        (b"HTTP/1.1 100 Continue\r\n\r\n" + OK, 200, "ok"),
+        (b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n", 101, ""),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\nbroken off", 200, "broken off"),
+        (OK + b"HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n", 200, "ok"),
+        (OK + b"rubbish", 200, "ok"),
+    ],
+)
+def test_answers_of_all_kinds_are_understood(answer: bytes, status: int, text: str) -> None:
+    with raw_server(answer) as (url, heard):
+        first, second = send(url, url)
+    assert (first.status_code, first.answer) == (second.status_code, second.answer) == (status, text)
+    assert len(heard) == 2
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (b"", "closed without an answer"),
+        (b"220 smtp.example ESMTP\r\n", "not an answer of HTTP"),
+        (b"HTTP/1.1 200", "closed without an answer"),
+        (b"HTTP/1.1 200 OK\r\n" + b"X-Long: yes\r\n" * 10_000, "no status"),
+    ],
+)
+def test_what_is_no_answer_of_http_is_no_answer(answer: bytes, words: str) -> None:
+    with raw_server(answer) as (url, heard):
+        (reply,) = send(url)
+    assert (reply.status_code, reply.answer) == (0, None)
+    assert words in str(reply.error)
+    assert len(heard) == 1
+
+
+def test_a_connection_is_used_again(receiver: Receiver) -> None:
+    async def body(courier: Courier) -> int:
+        for _ in range(3):
+            assert (await courier.post(receiver.url("/a"), {}, BODY)).status_code == 200
+        return len(courier._idle)
+
+    assert run(body) == 1
+    assert len({request.client for request in receiver.requests}) == 1
+
+
+def test_a_kept_connection_that_was_closed_meanwhile_costs_no_attempt() -> None:
+    with raw_server(OK) as (url, heard):
+        replies = send(url, url, url)
+    assert [reply.status_code for reply in replies] == [200, 200, 200]
+    assert len(heard) == 3
 
 
 def test_an_attempt_has_an_end(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,22 +233,21 @@ def test_an_attempt_has_an_end(receiver: Receiver, monkeypatch: pytest.MonkeyPat
 
 def test_a_status_counts_even_if_the_rest_of_the_answer_never_comes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(courier_module, "ATTEMPT_TIMEOUT", 0.5)
-    done = threading.Event()
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-
-        def begin() -> None:
-            connection, _ = listener.accept()
-            with connection:
-                connection.recv(65536)
-                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf")
-                done.wait(30)
-
-        thread = threading.Thread(target=begin)
-        thread.start()
-        (reply,) = send(f"http://127.0.0.1:{listener.getsockname()[1]}/")
-        done.set()
-        thread.join()
+    with raw_server(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf", closes=False) as (url, _):
+        (reply,) = send(url)
     assert (reply.status_code, reply.error, reply.answer) == (200, None, "half")
+
+
+def test_a_connection_whose_answer_did_not_come_in_time_is_not_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(courier_module, "ATTEMPT_TIMEOUT", 0.3)
+
+    async def body(courier: Courier) -> None:
+        reply = await courier.post(url, {}, BODY)
+        assert (reply.status_code, reply.error) == (0, "no answer within 0.3 s")
+        assert courier._idle == {}
+
+    with raw_server(b"HTTP/1.1 100 Continue\r\n\r\n", closes=False) as (url, _):
+        run(body)
 
 
 def test_a_name_that_is_looked_up_for_ever_holds_up_no_other(

@@ -1,30 +1,29 @@
-"""Sending requests to URLs that callers have given: to allowed addresses only, in bounded time, never redirected.
-
-The HTTP client is loaded with the first request, so that a server that sends none pays nothing for it.
-"""
+"""Sending requests to URLs that callers have given: to allowed addresses only, in bounded time, never redirected."""
 
 import asyncio
+import ssl
 import threading
 from contextlib import suppress
 from time import perf_counter
-from typing import TYPE_CHECKING, Final
+from typing import Final
+from urllib.parse import urlsplit
 
 import msgspec
 
 from rookery.node.addresses import IpAddress, address_fault, literal_address, look_up
-
-if TYPE_CHECKING:
-    from httpcore import AsyncConnectionPool
-
-    from rookery.node.guarded_network import FindAddresses
+from rookery.node.connection import Connection, NoAnswer
 
 ATTEMPT_TIMEOUT: Final = 10.0
 """Seconds for all of it: finding the address, connecting, sending, hearing the answer."""
 ANSWER_KEPT: Final = 1024
-_ANSWER_READ: Final = 64 << 10
-"""A longer answer is not read to its end: its connection is given up instead."""
+_MOST_IDLE: Final = 32
+_IDLE: Final = 4.0
+"""Seconds. Less than most servers keep an idle connection, so that seldom one is used that is just being closed."""
+_DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
 Addresses = list[IpAddress]
+Target = tuple[str, str, int]
+"""Scheme, host and port: what connections are kept by."""
 
 
 class Reply(msgspec.Struct):
@@ -45,7 +44,8 @@ class Courier:
 
     def __init__(self, may_reach_loopback: bool) -> None:
         self._may_reach_loopback = may_reach_loopback
-        self._pool: asyncio.Task[AsyncConnectionPool] | None = None
+        self._certificates: asyncio.Task[ssl.SSLContext] | None = None
+        self._idle: dict[Connection, tuple[Target, asyncio.TimerHandle]] = {}
         self._lookups: dict[str, asyncio.Future[Addresses]] = {}
 
     async def post(self, url: str, headers: dict[str, str], body: bytes) -> Reply:
@@ -57,7 +57,7 @@ class Courier:
                 await self._exchange(url, headers, body, reply)
         except TimeoutError:
             reply.error = f"no answer within {ATTEMPT_TIMEOUT:g} s"
-        except ForbiddenAddress as fault:
+        except (ForbiddenAddress, NoAnswer) as fault:
             reply.error = str(fault)
         except Exception as fault:
             reply.error = f"{type(fault).__name__}: {fault}".rstrip(": ")
@@ -66,21 +66,85 @@ class Courier:
         reply.duration_ms = round((perf_counter() - started) * 1000, 3)
         return reply
 
+    async def close(self) -> None:
+        """Close the connections that are kept; nothing may be under way."""
+        for connection, (_, timer) in self._idle.items():
+            timer.cancel()
+            connection.abort()
+        self._idle.clear()
+        if self._certificates is not None:
+            await asyncio.gather(self._certificates, return_exceptions=True)
+
     async def _exchange(self, url: str, headers: dict[str, str], body: bytes, reply: Reply) -> None:
-        if self._pool is None:
-            self._pool = asyncio.create_task(asyncio.to_thread(_open_pool, self._allowed_addresses))
-        pool = await asyncio.shield(self._pool)
-        limits = dict.fromkeys(("pool", "connect", "write", "read"), ATTEMPT_TIMEOUT)
-        async with pool.stream(
-            "POST", url, headers=list(headers.items()), content=body, extensions={"timeout": limits}
-        ) as response:
-            reply.status_code = response.status
-            answer = b""
-            async for part in response.aiter_stream():
-                answer += part
-                reply.answer = answer[:ANSWER_KEPT].decode(errors="replace")
-                if len(answer) > _ANSWER_READ:
-                    return
+        parts = urlsplit(url)
+        scheme, host = parts.scheme, parts.hostname or ""
+        target = (scheme, host, parts.port or _DEFAULT_PORTS[scheme])
+        path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        lines = [f"POST {path} HTTP/1.1", f"Host: {parts.netloc}", f"Content-Length: {len(body)}"]
+        lines += [f"{name}: {value}" for name, value in headers.items()]
+        request = "\r\n".join((*lines, "", "")).encode("ascii") + body
+        connection = self._take_idle(target) or await self._connect(target)
+        try:
+            await connection.post(request)
+        except NoAnswer:
+            if not connection.is_used or connection.has_heard:
+                raise
+            # It was closed while it was kept, which is nobody's fault.
+            connection = await self._connect(target)
+            await connection.post(request)
+        finally:
+            if connection.status_code:
+                reply.status_code = connection.status_code
+                reply.answer = connection.answer[:ANSWER_KEPT].decode(errors="replace")
+            self._give_back(target, connection)
+
+    # --- connections
+
+    def _take_idle(self, target: Target) -> Connection | None:
+        for connection, (kept_for, timer) in self._idle.items():
+            if kept_for == target and connection.is_reusable:
+                timer.cancel()
+                del self._idle[connection]
+                return connection
+        return None
+
+    def _give_back(self, target: Target, connection: Connection) -> None:
+        if not connection.is_reusable or len(self._idle) >= _MOST_IDLE:
+            connection.abort()
+            return
+        timer = asyncio.get_running_loop().call_later(_IDLE, self._drop, connection)
+        self._idle[connection] = (target, timer)
+
+    def _drop(self, connection: Connection) -> None:
+        del self._idle[connection]
+        connection.abort()
+
+    async def _connect(self, target: Target) -> Connection:
+        """Connect to the first allowed address that answers, and to no other."""
+        scheme, host, port = target
+        context = await self._load_certificates() if scheme == "https" else None
+        name = host if context is not None else None
+        addresses = await self._allowed_addresses(host, port)
+        for left, address in zip(range(len(addresses) - 1, -1, -1), addresses, strict=True):
+            connecting = asyncio.get_running_loop().create_connection(
+                Connection, str(address), port, ssl=context, server_hostname=name
+            )
+            try:
+                async with asyncio.timeout(ATTEMPT_TIMEOUT / len(addresses)):
+                    _, connection = await connecting
+                    return connection
+            except OSError:
+                if not left:
+                    raise
+        raise AssertionError("there is at least one address")
+
+    async def _load_certificates(self) -> ssl.SSLContext:
+        """What others' certificates are checked by; loading it takes a while, so a thread does it once."""
+        if self._certificates is None:
+            self._certificates = asyncio.create_task(asyncio.to_thread(_trusted_certificates))
+        return await asyncio.shield(self._certificates)
+
+    # --- addresses
 
     async def _allowed_addresses(self, host: str, port: int) -> Addresses:
         literal = literal_address(host)
@@ -116,18 +180,14 @@ class Courier:
         else:
             lookup.set_result(result)
 
-    async def close(self) -> None:
-        """Close all connections."""
-        if self._pool is not None:
-            with suppress(Exception):
-                await (await self._pool).aclose()
 
+def _trusted_certificates() -> ssl.SSLContext:
+    """Those of the system, and those that the field has agreed on."""
+    import certifi
 
-def _open_pool(find: "FindAddresses") -> "AsyncConnectionPool":
-    """Load the client and the certificates; both take a while."""
-    from rookery.node.guarded_network import open_pool
-
-    return open_pool(find)
+    context = ssl.create_default_context()
+    context.load_verify_locations(certifi.where())
+    return context
 
 
 def _status_fault(status_code: int) -> str | None:
