@@ -34,7 +34,8 @@ logger = logging.getLogger(__name__)
 
 MOST_AT_A_TIME: Final = 64
 MOST_OF_ONE: Final = 8
-"""Deliveries of one webhook at a time; one whose last attempt failed gets a single one, so that it holds up nobody."""
+"""Deliveries of one webhook at a time, while it answers well. Until it has, and when it fails, there is a single one,
+so that those who hang cannot take all the room from those who do not."""
 MOST_TRIALS: Final = 8
 TEST_EVENT: Final = "test"
 PREFIXES: Final = ("X-Rookery-", "X-Corvo-")
@@ -56,11 +57,11 @@ class Message(msgspec.Struct):
 class Lane:
     """What is under way to one webhook."""
 
-    __slots__ = ("begun", "is_struggling", "under_way")
+    __slots__ = ("begun", "is_open", "under_way")
 
     def __init__(self) -> None:
         self.under_way: dict[int, asyncio.Task[None]] = {}
-        self.is_struggling = False
+        self.is_open = False
         self.begun = 0
 
 
@@ -144,7 +145,7 @@ class Webhooks:
             if room <= 0:
                 return
             lane = self._lanes.setdefault(recipient.id, Lane())
-            own_room = min(room, (1 if lane.is_struggling else MOST_OF_ONE) - len(lane.under_way))
+            own_room = min(room, (MOST_OF_ONE if lane.is_open else 1) - len(lane.under_way))
             if own_room <= 0:
                 continue
             for delivery in read_next_deliveries(self._reader, recipient.id, len(lane.under_way) + own_room + 1):
@@ -177,7 +178,7 @@ class Webhooks:
     async def _deliver(self, recipient: Recipient, lane: Lane, delivery: DueDelivery) -> None:
         event = msgspec.json.decode(delivery.event, type=EventView)
         reply = await self._send(recipient, event, delivery.event.encode())
-        lane.is_struggling = reply.error is not None
+        lane.is_open = reply.error is None
         self._outcomes.append(_outcome(recipient, delivery.outbox_id, event, reply))
         self._record()
 
