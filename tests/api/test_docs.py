@@ -55,6 +55,13 @@ def document(server: ServerProcess) -> dict[str, Any]:
         ("get", "/events"),
         ("get", "/cluster/events"),
         ("get", "/info"),
+        ("get", "/webhooks"),
+        ("post", "/webhooks"),
+        ("post", "/webhooks/{}"),
+        ("get", "/webhooks/{}"),
+        ("delete", "/webhooks/{}"),
+        ("get", "/webhooks/{}/deliveries"),
+        ("post", "/webhooks/{}/test"),
     ],
 )
 def test_every_call_is_described(document: dict[str, Any], method: str, path: str) -> None:

@@ -24,6 +24,8 @@ from rookery.engine.ops import (
     ClearQueue,
     Completion,
     Delete,
+    DeleteWebhook,
+    Delivery,
     Enqueue,
     Fail,
     Failure,
@@ -34,11 +36,13 @@ from rookery.engine.ops import (
     NewJob,
     NewJobBatch,
     PauseQueue,
+    RecordDeliveries,
     Reject,
     Release,
     ResumeQueue,
     Retry,
     Return,
+    SaveWebhook,
     Throttle,
     Tick,
 )
@@ -51,6 +55,7 @@ OUTSIDE_WORLD |= {"signal", "socket", "sqlite3", "subprocess", "sys", "tempfile"
 
 names = st.sampled_from(["a", "b", "c"])
 ids = st.sampled_from([f"j{number}" for number in range(6)])
+hooks = st.sampled_from(["h1", "h2"])
 
 
 def new_jobs() -> st.SearchStrategy[NewJob]:
@@ -69,6 +74,17 @@ def new_jobs() -> st.SearchStrategy[NewJob]:
         starts_chain=st.booleans(),
         agent=st.none() | st.just("{}"),
     )
+
+
+deliveries = st.builds(
+    Delivery,
+    webhook_id=hooks,
+    outbox_id=st.none() | st.integers(1, 6),
+    event_seq=st.just(1),
+    event_type=st.just("enqueued"),
+    status_code=st.sampled_from([0, 200, 500]),
+    duration_ms=st.just(1.0),
+)
 
 
 def operations() -> st.SearchStrategy[list[AnyOperation]]:
@@ -96,6 +112,17 @@ def operations() -> st.SearchStrategy[list[AnyOperation]]:
         *[st.builds(kind, queue=names) for kind in (PauseQueue, ResumeQueue, ClearQueue)],
         st.builds(LimitConcurrency, queue=names, max_active=st.none() | st.integers(1, 3)),
         st.builds(Throttle, queue=names, rate=st.integers(1, 3), window=st.just(1000)),
+        st.builds(
+            SaveWebhook,
+            webhook_id=hooks,
+            url=st.just("http://example.com"),
+            events=st.none() | st.just(["enqueued"]),
+            queues=st.none() | st.lists(names, max_size=2),
+            enabled=st.none() | st.booleans(),
+            retry_limit=st.none() | st.integers(1, 2),
+        ),
+        st.builds(DeleteWebhook, webhook_id=hooks),
+        st.builds(RecordDeliveries, items=st.lists(deliveries, max_size=3)),
         st.just(Tick()),
     )
     return st.lists(one, max_size=30)
@@ -110,7 +137,7 @@ def dump(machine: Machine) -> dict[str, list[tuple[object, ...]]]:
 
 def story() -> list[AnyOperation]:
     """A longer story that touches most rules."""
-    told: list[AnyOperation] = []
+    told: list[AnyOperation] = [SaveWebhook(url="http://example.com"), SaveWebhook(url="http://example.org")]
     for number in range(40):
         queue = "abc"[number % 3]
         job = NewJob(queue=queue, id=f"j{number}", rank=number % 3, backoff="exp_equal_jitter")

@@ -4,11 +4,13 @@ import gc
 import logging
 import sys
 from collections.abc import Callable
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Final
 
 import apsw
 import click
+import msgspec
 import uvloop
 
 from rookery import __version__
@@ -104,6 +106,7 @@ def _engine_flags(function: Command) -> Command:
     help="After which somebody who does not read a stream is dropped.",
 )
 @switch("--fulltext-enabled", True, "Keep a full-text index of the jobs.")
+@switch("--webhook-allow-private", False, "Let webhooks go to this host itself (127.0.0.1), whatever --bind says.")
 @click.option("--log-level", type=LOG_LEVELS, default=None, help="What goes to stderr.")
 @_engine_flags
 @click.pass_obj
@@ -133,6 +136,7 @@ def command(
     otel_endpoint: str | None,
     stream_stall_timeout: int,
     fulltext_enabled: bool,
+    webhook_allow_private: bool,
     log_level: str | None,
     **engine_flags: Any,
 ) -> None:
@@ -150,6 +154,7 @@ def command(
         most_claims=raft_max_fetch_inflight,
         read_timeout=max(1, search_timeout),
         fulltext_enabled=fulltext_enabled,
+        may_reach_loopback=webhook_allow_private,
     )
     http_settings = HttpSettings(
         max_payload_size=max_payload_size,
@@ -189,6 +194,9 @@ async def _run(
     except OSError as error:
         reason = error.strerror or error
         raise click.ClickException(f"cannot listen on {host}:{port}: {reason} (--bind takes another address)") from None
+    bound = listener.getsockname()
+    if ip_address(bound[0]).is_loopback:
+        node_settings = msgspec.structs.replace(node_settings, may_reach_loopback=True)
     try:
         node = Node(node_settings, tracing)
     except (DataDirectoryInUse, UnusableStore) as error:
@@ -197,7 +205,6 @@ async def _run(
         raise click.ClickException(f"cannot use the data directory {data_dir}: it is a file") from None
     except (OSError, apsw.Error) as error:
         raise click.ClickException(f"cannot use the data directory {data_dir}: {error}") from None
-    bound = listener.getsockname()
     if host in ("0.0.0.0", "::") and http_settings.admin_password is None:
         logger.warning("listening on all interfaces without any credential: everybody who reaches it is admin")
     shown = f"[{bound[0]}]" if ":" in bound[0] else bound[0]

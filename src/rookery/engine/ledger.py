@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import apsw
 
+from rookery.engine.subscriptions import Subscription, load_subscriptions
 from rookery.model.ids import IdSequence, decode_ulid, encode_ulid
 from rookery.model.job import PENDING, STATES
 from rookery.model.names import is_visible, namespace_of
@@ -114,6 +115,9 @@ class Ledger:
         self.waits: list[tuple[str, int]] = []
         self.runs: list[tuple[str, int]] = []
         self.logged: dict[str, None] = {}
+        self.subscriptions: dict[str, Subscription] = {}
+        self.events_told = 0
+        self.has_deliveries = False
         self.seen_workers: dict[tuple[str, str], tuple[int, str | None, str]] = {}
         self._new_jobs: list[tuple[Any, ...]] = []
         self._new_tagged: list[tuple[int]] = []
@@ -136,6 +140,8 @@ class Ledger:
         self.now = max(now, self._stored_now)
         self.ids.advance(self.now, entropy)
         self.events = []
+        self.events_told = 0
+        self.has_deliveries = False
         self.changed = {}
         self.waits = []
         self.runs = []
@@ -187,6 +193,7 @@ class Ledger:
         self._queues_by_id = {}
         for queue in self.execute(_SELECT_QUEUE):
             self._keep(Queue(queue))
+        self.subscriptions = load_subscriptions(self.execute)
         self.seen_workers = {}
         self._new_jobs = []
         self._new_tagged = []

@@ -23,6 +23,7 @@ from rookery.engine import (
     retention,
     schedules,
     timers,
+    webhooks,
     workers,
 )
 from rookery.engine.ledger import NEVER, Event, Ledger
@@ -53,6 +54,9 @@ _ONE_BY_ONE: Final[dict[type, Callable[[Ledger, Any], Any]]] = {
     ops.DeleteSchedule: schedules.delete,
     ops.RunSchedule: schedules.run,
     ops.RunScheduleNow: schedules.run_now,
+    ops.SaveWebhook: webhooks.save,
+    ops.DeleteWebhook: webhooks.delete,
+    ops.RecordDeliveries: webhooks.record,
     ops.Tick: timers.tick,
     ops.Sweep: timers.sweep,
     ops.Purge: retention.purge,
@@ -83,6 +87,8 @@ class Machine:
         try:
             self._ledger.begin(batch.now, batch.entropy)
             results = self._run(batch.ops)
+            if self._ledger.subscriptions:
+                webhooks.queue_deliveries(self._ledger)
             self._ledger.flush()
         except BaseException:
             self._undo()
@@ -152,6 +158,11 @@ class Machine:
     def logged_jobs(self) -> list[str]:
         """The jobs whose logs have got lines in the last batch."""
         return list(self._ledger.logged)
+
+    @property
+    def has_deliveries(self) -> bool:
+        """Whether the last batch has changed what is to be delivered, or somebody else may have."""
+        return self._ledger.has_deliveries or self._ledger.is_fresh
 
     @property
     def changed_queues(self) -> list[str]:

@@ -424,6 +424,52 @@ class RunScheduleNow(ScheduleOperation, frozen=True):
     """Enqueue one job of it beside its slots."""
 
 
+# --- webhooks
+
+
+class SaveWebhook(Operation, frozen=True):
+    """Make a webhook, or change one: what is None stays as it is, an empty secret takes it away."""
+
+    webhook_id: str | None = None
+    url: str | None = None
+    events: list[str] | None = None
+    queues: list[str] | None = None
+    secret: str | None = None
+    enabled: bool | None = None
+    retry_limit: int | None = None
+
+
+class DeleteWebhook(Operation, frozen=True):
+    """Forget a webhook and one chunk of what still waits to be delivered to it."""
+
+    webhook_id: str
+
+
+class Delivery(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How one attempt to deliver an event went; a trial without an entry in the outbox is never repeated."""
+
+    webhook_id: str
+    outbox_id: int | None
+    event_seq: int
+    event_type: str
+    status_code: int
+    duration_ms: float
+    error: str | None = None
+    answer: str | None = None
+
+
+class RecordDeliveries(Operation, frozen=True):
+    """Attempts have been made. Each item stands alone."""
+
+    items: list[Delivery]
+
+
+class SavedWebhook(msgspec.Struct, frozen=True):
+    """The webhook that was made or changed."""
+
+    webhook_id: str
+
+
 # --- time passing
 
 
@@ -528,6 +574,9 @@ AnyOperation = (
     | DeleteSchedule
     | RunSchedule
     | RunScheduleNow
+    | SaveWebhook
+    | DeleteWebhook
+    | RecordDeliveries
     | Tick
     | Sweep
     | Purge
@@ -542,6 +591,7 @@ Result = (
     | Appended
     | Cleared
     | SavedSchedule
+    | SavedWebhook
     | Ticked
     | Purged
     | Done

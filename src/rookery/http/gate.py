@@ -27,6 +27,7 @@ from rookery.http import (
     queues,
     schedules,
     search,
+    webhooks,
     why,
     work,
 )
@@ -53,6 +54,7 @@ API_ROUTES: Final = [
     *fulltext.ROUTES,
     *queues.ROUTES,
     *schedules.ROUTES,
+    *webhooks.ROUTES,
     *observe.ROUTES,
     *cluster.ROUTES,
     *metrics.ROUTES,

@@ -115,11 +115,12 @@ _chain_decoder = msgspec.json.Decoder(Chain)
 def enqueue(call: Call, body: bytes) -> Work:
     """Add one job."""
     job = new_job(call, decode(_enqueue_decoder, body or b"{}"))
-    op = Enqueue(jobs=[job], idempotency=_idempotency(call, body), namespace=call.namespace)
-    return Work(op, _enqueued)
+    op = Enqueue(jobs=[job], idempotency=idempotency(call, body), namespace=call.namespace)
+    return Work(op, enqueued_one)
 
 
-def _enqueued(enqueued: Enqueued | Refusal) -> Answer:
+def enqueued_one(enqueued: Enqueued | Refusal) -> Answer:
+    """The answer about one job."""
     if isinstance(enqueued, Refusal):
         raise refused(enqueued, "VALIDATION_ERROR")
     return enqueue_answer(enqueued.jobs[0])
@@ -142,7 +143,7 @@ def enqueue_batch(call: Call, body: bytes) -> Work:
     call.charge(len(request.jobs))
     jobs = [_numbered(call, number, job) for number, job in enumerate(request.jobs)]
     batch = None if request.batch is None else _job_batch(call, request.batch)
-    op = Enqueue(jobs=jobs, batch=batch, idempotency=_idempotency(call, body), namespace=call.namespace)
+    op = Enqueue(jobs=jobs, batch=batch, idempotency=idempotency(call, body), namespace=call.namespace)
     return Work(op, _enqueued_batch)
 
 
@@ -171,7 +172,8 @@ def _job_batch(call: Call, request: JobBatchRequest) -> NewJobBatch:
     return NewJobBatch(callback_queue, payload)
 
 
-def _idempotency(call: Call, body: bytes) -> IdempotencyKey | None:
+def idempotency(call: Call, body: bytes) -> IdempotencyKey | None:
+    """The caller's own mark of the request, if there is one."""
     key = call.headers.get(b"idempotency-key")
     if not key:
         return None
@@ -299,7 +301,7 @@ def _agent(request: AgentRequest) -> str:
     return msgspec.json.encode(agent).decode()
 
 
-_HEADERS: Final = (
+IDEMPOTENCY: Final = (
     Parameter(
         "Idempotency-Key",
         "The same key with the same body within a day gets the first answer again, and nothing is added",
@@ -319,7 +321,7 @@ ROUTES = [
         summary="Add a job",
         request=EnqueueRequest,
         answers={201: EnqueueAnswer, 200: EnqueueAnswer},
-        parameters=_HEADERS,
+        parameters=IDEMPOTENCY,
         tag="Producing",
     ),
     hot_route(
@@ -329,7 +331,7 @@ ROUTES = [
         summary="Add many jobs, all or none",
         request=EnqueueBatchRequest,
         answers={201: EnqueueBatchAnswer},
-        parameters=_HEADERS,
+        parameters=IDEMPOTENCY,
         tag="Producing",
     ),
 ]

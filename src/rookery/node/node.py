@@ -32,6 +32,7 @@ from rookery.node.timers import Timers
 from rookery.node.tracing import Tracing
 from rookery.node.waiters import Deliver, Waiter, Waiters
 from rookery.node.watchers import Watchers
+from rookery.node.webhooks import Webhooks
 from rookery.store.connections import open_reader
 from rookery.store.views import last_event
 
@@ -53,6 +54,7 @@ class NodeSettings(msgspec.Struct, frozen=True):
     most_claims: int = 64
     read_timeout: int = 10_000
     fulltext_enabled: bool = True
+    may_reach_loopback: bool = False
 
 
 class Node:
@@ -90,6 +92,7 @@ class Node:
         self._end_watchers = Watchers()
         self._log_watchers = Watchers()
         self._schedules = Schedules(self._machine, self._batcher, self.clock, self.reader)
+        self.webhooks = Webhooks(self.reader, self._batcher, self.clock, settings.may_reach_loopback)
         self._news: asyncio.Future[None] | None = None
         self.fulltext = FullText(
             self._directory.store,
@@ -102,17 +105,19 @@ class Node:
         )
 
     def start(self) -> None:
-        """Begin to keep time."""
+        """Begin to keep time, and to deliver what waits."""
         self.garbage.start()
         self._timers.start()
         self._schedules.start()
         self.fulltext.start()
+        self.webhooks.look()
 
     async def stop(self) -> None:
         """End parked polls and streams; operations that were submitted are finished first."""
         self.end_waiting()
         self._timers.stop()
         self._schedules.stop()
+        await self.webhooks.stop()
         await self._batcher.idle()
         self._log.close()
         await self.fulltext.stop()
@@ -232,6 +237,8 @@ class Node:
                 self._log_watchers.tell(job_id)
         if machine.events:
             self._tell_news()
+        if machine.has_deliveries:
+            self.webhooks.look()
         self._timers.look()
         self._schedules.look()
 

@@ -431,12 +431,17 @@ def read_events(
         (*parameters, limit),
     )
     events, size = [], 0
-    for seq, type, job_id, queue, at, data in rows:
-        events.append(EventView(seq, type, at * 1_000_000, job_id, shown_name(namespace, queue), _raw(data)))
-        size += len(data or "")
+    for row in rows:
+        events.append(event_view(namespace, *row))
+        size += len(row[5] or "")
         if size > LARGEST_READ:
             break
     return events
+
+
+def event_view(namespace: str, seq: int, type: str, job_id: str, queue: str, at: int, data: str | None) -> EventView:
+    """An event's row as somebody of that namespace sees it."""
+    return EventView(seq, type, at * 1_000_000, job_id, shown_name(namespace, queue), _raw(data))
 
 
 def first_event(db: apsw.Connection) -> int:

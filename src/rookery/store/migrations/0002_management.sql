@@ -89,7 +89,7 @@ CREATE TABLE webhook (
   id               TEXT PRIMARY KEY,
   namespace        TEXT NOT NULL,
   url              TEXT NOT NULL,
-  events           TEXT NOT NULL,               -- a JSON array of types in lower case; `*` means all
+  events           TEXT NOT NULL,               -- a JSON array of types; `*` means all
   queues           TEXT NOT NULL,               -- a JSON array of stored names; empty means all
   secret           TEXT,
   enabled          INTEGER NOT NULL,
@@ -97,12 +97,26 @@ CREATE TABLE webhook (
   waiting          INTEGER NOT NULL,            -- deliveries in the outbox
   dropped          INTEGER NOT NULL,            -- deliveries given up because too many waited
   failures         INTEGER NOT NULL,            -- deliveries given up in a row
-  failing_since    INTEGER,
+  failing_since    INTEGER,                     -- since when deliveries are given up without one that succeeds
+  disabled_reason  TEXT,                        -- NULL unless it was disabled because it failed for too long
   last_status_code INTEGER,
   last_error       TEXT,
   last_delivery_at INTEGER,
   created_at       INTEGER NOT NULL
 ) STRICT;
+
+-- Numbers are never used twice, so that a late outcome cannot be taken for that of another delivery.
+DROP TABLE outbox;
+CREATE TABLE outbox (
+  id         INTEGER PRIMARY KEY AUTOINCREMENT,
+  kind       TEXT NOT NULL,
+  target     TEXT NOT NULL,
+  body       TEXT NOT NULL,
+  attempts   INTEGER NOT NULL,
+  due_at     INTEGER NOT NULL,
+  created_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX outbox_of_target ON outbox (kind, target, due_at);
 
 -- The last deliveries of each webhook, with what was answered.
 CREATE TABLE webhook_delivery (
