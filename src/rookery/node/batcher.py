@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import apsw
 
-from rookery.engine.ops import Ack, AnyOperation, Claim, Enqueue, Fail, Heartbeat, Release
+from rookery.engine.ops import Ack, AnyOperation, Claim, Enqueue, Fail, Heartbeat, Release, RestoreJobs
 from rookery.log import Log
 
 logger = logging.getLogger(__name__)
@@ -136,7 +136,7 @@ def _unharmed(call: Callable[..., None], *arguments: Any) -> None:
 
 
 def _weight(op: AnyOperation) -> int:
-    if isinstance(op, Enqueue):
+    if isinstance(op, Enqueue | RestoreJobs):
         return len(op.jobs)
     if isinstance(op, Claim):
         return op.count

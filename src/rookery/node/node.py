@@ -1,7 +1,7 @@
 """One running server without its HTTP face: submit operations, wait for jobs, wait for results, follow events."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,6 +20,7 @@ from rookery.engine.ops import (
 )
 from rookery.log.local import LocalLog
 from rookery.model.job import CANCELLED, COMPLETED, DEAD
+from rookery.node.backups import Backups
 from rookery.node.batcher import Batcher, resolver
 from rookery.node.clock import Clock
 from rookery.node.data_dir import DataDirectory
@@ -62,6 +63,7 @@ class Node:
         except BaseException:
             self._directory.release()
             raise
+        self.backups = Backups(self._directory.store)
         self.reads = Reads(lambda: open_reader(self._directory.store), settings.read_timeout / 1000)
         self._log = LocalLog(self._machine, self.clock.now)
         self._batcher = Batcher(self._log, settings.most_waiting, self._after_commit)
@@ -80,6 +82,7 @@ class Node:
         self._timers.stop()
         await self._batcher.idle()
         self._log.close()
+        await self.backups.close()
         await self.reads.close()
         self.reader.close()
         self._machine.close()
@@ -117,6 +120,18 @@ class Node:
             cleared = await future
             deleted += cleared.deleted
         return deleted
+
+    async def apply_in_turn(self, ops: Iterable[AnyOperation]) -> list[Any]:
+        """Have operations applied one after another, letting others have their turn between; their results.
+
+        Raises Overloaded before the first of them or not at all.
+        """
+        results: list[Any] = []
+        for op in ops:
+            future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+            (self._batcher.put if results else self._batcher.submit)(op, resolver(future))
+            results.append(await future)
+        return results
 
     @property
     def storage_fault(self) -> str | None:
