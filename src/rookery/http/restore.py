@@ -233,9 +233,10 @@ def _new_job(call: Call, record: JobRecord, internal: Internal) -> NewJob:
         new.backoff = backoff
     new.base_delay = _milliseconds(record.retry_base_delay_ms, new.base_delay, "retry_base_delay_ms")
     new.max_delay = _milliseconds(record.retry_max_delay_ms, new.max_delay, "retry_max_delay_ms")
-    if internal.on_lost_lease not in _ON_LOST_LEASE:
+    new.on_lost_lease = internal.on_lost_lease or new.on_lost_lease
+    if new.on_lost_lease not in _ON_LOST_LEASE:
         raise invalid(f"internal.on_lost_lease must be one of {', '.join(_ON_LOST_LEASE)}")
-    new.on_lost_lease, new.order_by_due, new.trace = internal.on_lost_lease, internal.order_by_due, internal.trace
+    new.order_by_due, new.trace = internal.order_by_due, internal.trace
     if record.agent is not None and new.agent is not None:
         agent = msgspec.json.decode(new.agent, type=Agent)
         agent.iteration = count(record.agent.iteration, 1, "agent.iteration")

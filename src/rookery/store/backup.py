@@ -22,7 +22,9 @@ class Internal(msgspec.Struct, omit_defaults=True):
 
     failures: Annotated[int, msgspec.Meta(description="Failed attempts since it last began anew")] = 0
     lost_leases: Annotated[int, msgspec.Meta(description="Leases lost in a row")] = 0
-    on_lost_lease: Annotated[str, msgspec.Meta(description="`requeue`, `retry_now` or `back_off`")] = "requeue"
+    on_lost_lease: Annotated[
+        str | None, msgspec.Meta(description="`requeue` (if absent), `retry_now` or `back_off`")
+    ] = None
     order_by_due: Annotated[bool, msgspec.Meta(description="Its place in line is by when it was due")] = False
     in_line_since: Annotated[str | None, msgspec.Meta(description="Its place in line, if that is not its age")] = None
     was_completed: Annotated[bool, msgspec.Meta(description="It has completed before, so nobody waits for it")] = False
@@ -142,7 +144,7 @@ def _internal(row: Row, namespace: str) -> Internal:
     return Internal(
         failures=failures,
         lost_leases=lost_leases,
-        on_lost_lease=on_lost_lease,
+        on_lost_lease=None if on_lost_lease == "requeue" else on_lost_lease,
         order_by_due=bool(by_due),
         in_line_since=format_instant(order_key) if by_due else None,
         was_completed=bool(was_completed) and row[3] != COMPLETED,

@@ -8,7 +8,7 @@ from typing import Final
 import apsw
 
 from rookery.model.job import STATES
-from rookery.store.migrations import APPLICATION_ID, UnusableStore, check_usable
+from rookery.store.migrations import APPLICATION_ID, UnusableStore
 
 STEP_PAGES: Final = 1024
 
@@ -66,8 +66,7 @@ def count_jobs(copy: apsw.Connection) -> int:
 
 
 def check_whole(copy: apsw.Connection) -> None:
-    """Refuse a copy that is damaged, or newer than this program."""
-    check_usable(copy)
+    """Refuse a copy that is damaged."""
     try:
         verdict = copy.pragma("quick_check")
     except apsw.CorruptError as error:
