@@ -85,6 +85,9 @@ class Api:
     def get(self, path: str, **options: Any) -> httpx.Response:
         return self.server.http.get(f"/api/v1{path}", **options)
 
+    def put(self, path: str, body: Any, **options: Any) -> httpx.Response:
+        return self.server.http.put(f"/api/v1{path}", json=body, **options)
+
     def delete(self, path: str, **options: Any) -> httpx.Response:
         return self.server.http.delete(f"/api/v1{path}", **options)
 

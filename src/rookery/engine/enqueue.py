@@ -55,7 +55,11 @@ def _exists(ledger: Ledger, job_id: str) -> bool:
 
 
 def create_job(
-    ledger: Ledger, new: NewJob, batch_id: str | None = None, namespace: str = DEFAULT_NAMESPACE
+    ledger: Ledger,
+    new: NewJob,
+    batch_id: str | None = None,
+    namespace: str = DEFAULT_NAMESPACE,
+    event_data: str | None = None,
 ) -> EnqueuedJob:
     """Add one job that nothing speaks against any more, or find the one that holds its unique key."""
     queue = ledger.queue(new.queue)
@@ -75,7 +79,7 @@ def create_job(
     if waiting_on and state == PENDING:
         queue.blocked += 1
     ledger.touch(queue)
-    ledger.emit("enqueued", job_id, queue.name)
+    ledger.emit("enqueued", job_id, queue.name, event_data)
     return EnqueuedJob(job_id, state)
 
 

@@ -87,6 +87,7 @@ class Ledger:
         self.event_seq = 0
         self.ids = IdSequence(0)
         self.next_due = NEVER
+        self.next_slot = NEVER
         self.has_changes = False
         self.is_fresh = False
         self.events: list[Event] = []
@@ -159,6 +160,7 @@ class Ledger:
         self.seen_workers = {}
         self._new_jobs = []
         self.find_next_due()
+        self.find_next_slot()
 
     # --- the time
 
@@ -180,6 +182,11 @@ class Ledger:
             """,
             (NEVER,),
         ).get
+
+    def find_next_slot(self) -> None:
+        """Look up when the next schedule is to be run."""
+        slot = self.execute("SELECT min(next_run) FROM schedule WHERE next_run IS NOT NULL").get
+        self.next_slot = NEVER if slot is None else slot
 
     # --- queues
 

@@ -21,6 +21,7 @@ from rookery.engine import (
     release,
     restore,
     retention,
+    schedules,
     timers,
     workers,
 )
@@ -47,8 +48,13 @@ _ONE_BY_ONE: Final[dict[type, Callable[[Ledger, Any], Any]]] = {
     ops.Throttle: queues.throttle,
     ops.ClearQueue: queues.clear,
     ops.DeleteQueue: queues.delete,
+    ops.SaveSchedule: schedules.save,
+    ops.DeleteSchedule: schedules.delete,
+    ops.RunSchedule: schedules.run,
+    ops.RunScheduleNow: schedules.run_now,
     ops.RestoreJobs: restore.restore_jobs,
     ops.RestoreQueue: restore.restore_queue,
+    ops.RestoreSchedule: restore.restore_schedule,
     ops.Tick: timers.tick,
     ops.Sweep: timers.sweep,
     ops.Purge: retention.purge,
@@ -148,6 +154,12 @@ class Machine:
         """When time alone will next change something; a tick is wanted then."""
         due = self._ledger.next_due
         return None if due == NEVER else due
+
+    @property
+    def next_slot(self) -> int | None:
+        """When the next schedule is to be run."""
+        slot = self._ledger.next_slot
+        return None if slot == NEVER else slot
 
     def claimable(self, queue_name: str, now: int) -> int:
         """How many jobs of a queue could be claimed now, at the most."""

@@ -345,6 +345,62 @@ class Cleared(msgspec.Struct, frozen=True):
     up_to: int
 
 
+# --- schedules
+
+
+class NextRun(msgspec.Struct, frozen=True):
+    """When a cron line next comes in a time zone. That is computed outside, and good for nothing but that line."""
+
+    cron: str
+    timezone: str
+    at: int
+
+
+class SaveSchedule(Operation, frozen=True):
+    """Make a schedule, or change what is given of the one with that id; an empty `unique_key` means none."""
+
+    next: NextRun
+    schedule_id: str | None = None
+    name: str | None = None
+    queue: str | None = None
+    cron: str | None = None
+    timezone: str | None = None
+    payload: str | None = None
+    unique_key: str | None = None
+    max_retries: int | None = None
+    enabled: bool | None = None
+    overlap: str | None = None
+    missed: str | None = None
+
+
+class SavedSchedule(msgspec.Struct, frozen=True):
+    """The id of the schedule."""
+
+    schedule_id: str
+
+
+class ScheduleOperation(Operation, frozen=True):
+    """Something done to one schedule."""
+
+    schedule_id: str
+
+
+class DeleteSchedule(ScheduleOperation, frozen=True):
+    """Forget it; its jobs stay."""
+
+
+class RunSchedule(ScheduleOperation, frozen=True):
+    """Enqueue a job for each of these slots, if the schedule still waits for `due`; then it waits for `next_run`."""
+
+    due: int
+    slots: tuple[int, ...]
+    next_run: int | None
+
+
+class RunScheduleNow(ScheduleOperation, frozen=True):
+    """Enqueue one job of it beside its slots."""
+
+
 # --- restoring
 
 
@@ -408,6 +464,15 @@ class RestoreQueue(QueueOperation, frozen=True):
     created_at: int | None = None
 
 
+class RestoreSchedule(Operation, frozen=True):
+    """Make a schedule as it was once, or set the one that has its name now in the same way."""
+
+    schedule: SaveSchedule
+    id: str | None = None
+    last_run: int | None = None
+    created_at: int | None = None
+
+
 # --- time passing
 
 
@@ -459,6 +524,7 @@ class Refusal(msgspec.Struct, frozen=True):
     LEASE_LOST: ClassVar[str] = "lease_lost"
     CONFLICT: ClassVar[str] = "conflict"
     IDEMPOTENCY_MISMATCH: ClassVar[str] = "idempotency_mismatch"
+    STALE: ClassVar[str] = "stale"
 
     kind: str
     message: str
@@ -506,10 +572,29 @@ AnyOperation = (
     | Throttle
     | ClearQueue
     | DeleteQueue
+    | SaveSchedule
+    | DeleteSchedule
+    | RunSchedule
+    | RunScheduleNow
     | RestoreJobs
     | RestoreQueue
+    | RestoreSchedule
     | Tick
     | Sweep
     | Purge
 )
-Result = Enqueued | Claimed | Acked | Failed | Released | Beaten | Cleared | Restored | Ticked | Purged | Done | Refusal
+Result = (
+    Enqueued
+    | Claimed
+    | Acked
+    | Failed
+    | Released
+    | Beaten
+    | Cleared
+    | SavedSchedule
+    | Restored
+    | Ticked
+    | Purged
+    | Done
+    | Refusal
+)

@@ -1,4 +1,4 @@
-"""Bringing old jobs and queues back from a backup: as they were, but for what only a living server can keep.
+"""Bringing old jobs, queues and schedules back from a backup: as they were, but for what only a living server can keep.
 
 Leases are gone, so an active job is pending again. A job batch is only remembered by its id.
 """
@@ -7,8 +7,9 @@ from typing import Any, Final
 
 import apsw
 from msgspec import UNSET
+from msgspec.structs import replace
 
-from rookery.engine import dependencies, queues, unique
+from rookery.engine import dependencies, queues, schedules, unique
 from rookery.engine.enqueue import job_row
 from rookery.engine.ledger import Ledger, Queue
 from rookery.engine.ops import (
@@ -16,13 +17,18 @@ from rookery.engine.ops import (
     LimitConcurrency,
     OldJob,
     PauseQueue,
+    Refusal,
     Restored,
     RestoreJobs,
     RestoreQueue,
+    RestoreSchedule,
     ResumeQueue,
+    SavedSchedule,
     Throttle,
 )
 from rookery.model.job import ACTIVE, COMPLETED, HELD, PENDING, TERMINAL, WAITING
+from rookery.model.names import namespace_of
+from rookery.store.schedules import named_schedule
 
 _KEPT: Final = (
     "created_at",
@@ -142,3 +148,24 @@ def restore_queue(ledger: Ledger, op: RestoreQueue) -> Done:
     if op.rate is not UNSET:
         queues.throttle(ledger, Throttle(queue=op.queue, rate=op.rate, window=op.window))
     return Done("ok")
+
+
+def restore_schedule(ledger: Ledger, op: RestoreSchedule) -> SavedSchedule | Refusal:
+    """Set the schedule that has the name, or make one; a new one keeps its id, if that is free, and its past."""
+    save = op.schedule
+    assert save.queue is not None
+    assert save.name is not None
+    namesake = named_schedule(ledger.db, namespace_of(save.queue), save.name)
+    if namesake is not None:
+        return schedules.save(ledger, replace(save, schedule_id=namesake.id))
+    saved = schedules.save(ledger, save)
+    if isinstance(saved, SavedSchedule):
+        ledger.execute(
+            """
+            UPDATE OR IGNORE schedule
+               SET id = coalesce(?, id), last_run = ?, created_at = coalesce(?, created_at)
+             WHERE id = ?
+            """,
+            (op.id, op.last_run, op.created_at, saved.schedule_id),
+        )
+    return saved

@@ -29,13 +29,14 @@ _KINDS: Final[dict[str, tuple[int, str | None]]] = {
     Refusal.LEASE_LOST: (409, "LEASE_LOST"),
     Refusal.CONFLICT: (409, "CONFLICT"),
     Refusal.IDEMPOTENCY_MISMATCH: (422, "IDEMPOTENCY_MISMATCH"),
+    Refusal.STALE: (409, "CONFLICT"),
 }
 
 
 def refused(refusal: Refusal, action_code: str) -> ApiError:
     """A refusal as an error; what the job's state forbids has the code of the action."""
     status, code = _KINDS[refusal.kind]
-    extra = {"job_id": refusal.job_id} if refusal.kind == Refusal.CONFLICT else {}
+    extra = {"job_id": refusal.job_id} if refusal.kind == Refusal.CONFLICT and refusal.job_id else {}
     return ApiError(status, code or action_code, refusal.message, **extra)
 
 

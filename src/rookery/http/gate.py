@@ -16,7 +16,7 @@ from urllib.parse import unquote
 from starlette.routing import Match, Router
 from starlette.routing import Route as Pattern
 
-from rookery.http import backup, jobs, observe, produce, queues, restore, work
+from rookery.http import backup, jobs, observe, produce, queues, restore, schedules, work
 from rookery.http.call import Answer, Call, CallerGone, Receive, Route, Scope, Send, Stream, until_gone
 from rookery.http.errors import ApiError, invalid, not_found, overloaded, search_timeout, storage_down
 from rookery.http.openapi import docs_routes
@@ -34,6 +34,7 @@ API_ROUTES: Final = [
     *work.ROUTES,
     *jobs.ROUTES,
     *queues.ROUTES,
+    *schedules.ROUTES,
     *observe.ROUTES,
     *backup.ROUTES,
     *restore.ROUTES,

@@ -11,11 +11,23 @@ from msgspec import UNSET, Raw, UnsetType
 
 from rookery.engine.agents import HIGHEST_COST, Agent
 from rookery.engine.jsontext import json_text
-from rookery.engine.ops import CHUNK, AnyOperation, NewJob, OldError, OldJob, Restored, RestoreJobs, RestoreQueue
+from rookery.engine.ops import (
+    CHUNK,
+    AnyOperation,
+    NewJob,
+    OldError,
+    OldJob,
+    Refusal,
+    Restored,
+    RestoreJobs,
+    RestoreQueue,
+    RestoreSchedule,
+)
 from rookery.http.backup import chosen_namespace
 from rookery.http.call import Answer, Call, Parameter, Route, decode, json_answer, says
-from rookery.http.errors import ApiError, invalid
+from rookery.http.errors import ApiError, invalid, refused
 from rookery.http.produce import AgentRequest, EnqueueRequest, new_job
+from rookery.http.schedules import DEFAULT_ZONE, ScheduleRequest, save_operation
 from rookery.http.values import LARGEST_COUNT, count, duration, given_json, instant
 from rookery.model.backoff import POLICIES
 from rookery.model.durations import LONGEST
@@ -78,6 +90,14 @@ class QueueRecord(msgspec.Struct):
     created_at: Annotated[str | None, says("For a queue that is new here")] = None
 
 
+class ScheduleRecord(ScheduleRequest):
+    """A schedule as in `/schedules`, with its past."""
+
+    id: Annotated[str | None, says("Kept for a schedule that is new here")] = None
+    last_run: Annotated[str | None, says("When it last ran")] = None
+    created_at: Annotated[str | None, says("When it was made")] = None
+
+
 class RestoreRequest(msgspec.Struct):
     """A backup document."""
 
@@ -85,7 +105,7 @@ class RestoreRequest(msgspec.Struct):
     jobs: Annotated[list[JobRecord] | None, says("Jobs with their past")] = None
     queues: Annotated[list[QueueRecord] | None, says("Settings of queues")] = None
     budgets: Annotated[list[Raw] | None, says("Must be empty: there are no budgets here")] = None
-    schedules: Annotated[list[Raw] | None, says("Must be empty")] = None
+    schedules: Annotated[list[ScheduleRecord] | None, says("Schedules; one of the same name is changed")] = None
     meta: Annotated[Meta | None, says("`format` must be 1")] = None
 
 
@@ -108,6 +128,9 @@ async def restore(call: Call) -> Answer:
     target = chosen_namespace(call, document.namespace)
     operations = await asyncio.to_thread(_operations, call, target, document)
     results = await call.node.apply_in_turn(operations)
+    for result in results:
+        if isinstance(result, Refusal):
+            raise refused(result, "VALIDATION_ERROR")
     chunks = [result for result in results if isinstance(result, Restored)]
     restored, skipped = sum(chunk.restored for chunk in chunks), sum(chunk.skipped for chunk in chunks)
     return json_answer(RestoreAnswer("ok", restored, skipped, target))
@@ -119,8 +142,6 @@ def _operations(call: Call, target: str, document: RestoreRequest) -> list[AnyOp
         raise invalid(f"meta.format is {document.meta.format}, this server reads format {FORMAT}")
     if document.budgets:
         raise invalid("budgets must be empty: this server has none")
-    if document.schedules:
-        raise invalid("schedules must be empty: this server has none")
     caller, call.namespace = call.namespace, target
     # What was accepted once may come back, whatever the limit is here and now.
     call.settings = msgspec.structs.replace(call.settings, max_payload_size=0)
@@ -128,6 +149,9 @@ def _operations(call: Call, target: str, document: RestoreRequest) -> list[AnyOp
     for number, queue in enumerate(document.queues or []):
         with _at(f"queues[{number}]"):
             operations.append(_queue(call, queue))
+    for number, schedule in enumerate(document.schedules or []):
+        with _at(f"schedules[{number}]"):
+            operations.append(_schedule(call, schedule))
     jobs, now = [], call.node.clock.now()
     for number, record in enumerate(document.jobs or []):
         with _at(f"jobs[{number}]"):
@@ -161,6 +185,21 @@ def _queue(call: Call, record: QueueRecord) -> RestoreQueue:
         max_active=most,
         rate=rate,
         window=window if rate else None,
+        created_at=_time(record.created_at, "created_at"),
+        namespace=call.namespace,
+    )
+
+
+def _schedule(call: Call, record: ScheduleRecord) -> RestoreSchedule:
+    """When it next runs is found anew: what came since it was written down is over."""
+    if record.id is not None and not is_job_id(record.id):
+        raise invalid("id must have 1 to 128 characters of A-Z a-z 0-9 . _ : -")
+    if record.timezone is None:
+        record.timezone = DEFAULT_ZONE
+    return RestoreSchedule(
+        schedule=save_operation(call, None, record),
+        id=record.id,
+        last_run=_time(record.last_run, "last_run"),
         created_at=_time(record.created_at, "created_at"),
         namespace=call.namespace,
     )

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import apsw
 
-from rookery.engine.ops import Ack, AnyOperation, Claim, Enqueue, Fail, Heartbeat, Release, RestoreJobs
+from rookery.engine.ops import Ack, AnyOperation, Claim, Enqueue, Fail, Heartbeat, Release, RestoreJobs, RunSchedule
 from rookery.log import Log
 
 logger = logging.getLogger(__name__)
@@ -142,6 +142,8 @@ def _weight(op: AnyOperation) -> int:
         return op.count
     if isinstance(op, Ack | Fail | Release | Heartbeat):
         return len(op.items)
+    if isinstance(op, RunSchedule):
+        return max(1, len(op.slots))
     return 1
 
 

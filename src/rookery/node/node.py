@@ -25,6 +25,7 @@ from rookery.node.batcher import Batcher, resolver
 from rookery.node.clock import Clock
 from rookery.node.data_dir import DataDirectory
 from rookery.node.reads import Reads
+from rookery.node.schedules import Schedules
 from rookery.node.timers import Timers
 from rookery.node.waiters import Deliver, Waiter, Waiters
 from rookery.store.connections import open_reader
@@ -69,17 +70,20 @@ class Node:
         self._batcher = Batcher(self._log, settings.most_waiting, self._after_commit)
         self._waiters = Waiters(self._machine, self._batcher, self.clock, settings.most_claims)
         self._timers = Timers(self._machine, self._batcher, self.clock, settings.retention, settings.retention_interval)
+        self._schedules = Schedules(self._machine, self._batcher, self.clock, self.reader)
         self._end_watchers: dict[str, set[asyncio.Future[None]]] = {}
         self._news: asyncio.Future[None] | None = None
 
     def start(self) -> None:
         """Begin to keep time."""
         self._timers.start()
+        self._schedules.start()
 
     async def stop(self) -> None:
         """End parked polls and streams; operations that were submitted are finished first."""
         self.end_waiting()
         self._timers.stop()
+        self._schedules.stop()
         await self._batcher.idle()
         self._log.close()
         await self.backups.close()
@@ -194,6 +198,7 @@ class Node:
         if machine.events:
             self._tell_news()
         self._timers.look()
+        self._schedules.look()
 
     def _tell_news(self) -> None:
         if self._news is not None:

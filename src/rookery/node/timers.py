@@ -7,15 +7,13 @@ from typing import Final
 
 from rookery.engine import Machine
 from rookery.engine.ops import AnyOperation, Purge, Purged, Sweep, Tick, Ticked
+from rookery.node.alarm import PAUSE_AFTER_FAULT, Alarm
 from rookery.node.batcher import Batcher, Overloaded, StorageDown, resolver
 from rookery.node.clock import Clock
 
 logger = logging.getLogger(__name__)
 
-LONGEST_SLEEP: Final = 1000
-"""Milliseconds. The wall clock may be set forward while we sleep, so we look now and then."""
 SWEEP_INTERVAL: Final = 30.0
-_PAUSE_AFTER_FAULT: Final = 1.0
 
 
 class Timers:
@@ -29,8 +27,7 @@ class Timers:
         self._clock = clock
         self._retention = retention
         self._retention_interval = retention_interval / 1000
-        self._alarm: asyncio.TimerHandle | None = None
-        self._alarm_at = 0
+        self._alarm = Alarm(clock, self._wake_up)
         self._is_ticking = False
         self._is_stopped = False
         self._tasks: list[asyncio.Task[None]] = []
@@ -46,27 +43,16 @@ class Timers:
     def stop(self) -> None:
         """Propose nothing more."""
         self._is_stopped = True
-        if self._alarm is not None:
-            self._alarm.cancel()
+        self._alarm.stop()
         for task in self._tasks:
             task.cancel()
 
     def look(self) -> None:
         """Set the alarm to the next thing that is due."""
-        if self._is_ticking or self._is_stopped:
-            return
-        now = self._clock.now()
-        due = self._machine.next_due
-        at = now + LONGEST_SLEEP if due is None else min(max(due, now), now + LONGEST_SLEEP)
-        if self._alarm is not None:
-            if self._alarm_at <= at:
-                return
-            self._alarm.cancel()
-        self._alarm_at = at
-        self._alarm = asyncio.get_running_loop().call_later((at - now) / 1000, self._wake_up)
+        if not self._is_ticking and not self._is_stopped:
+            self._alarm.set(self._machine.next_due)
 
     def _wake_up(self) -> None:
-        self._alarm = None
         due = self._machine.next_due
         is_due = due is not None and due <= self._clock.now()
         if not is_due and (self._batcher.is_committing or not self._machine.is_outdated):
@@ -77,7 +63,7 @@ class Timers:
 
     def _ticked(self, result: Ticked | BaseException) -> None:
         if isinstance(result, BaseException):
-            asyncio.get_running_loop().call_later(_PAUSE_AFTER_FAULT, self._tick_again)
+            asyncio.get_running_loop().call_later(PAUSE_AFTER_FAULT, self._tick_again)
             return
         self._is_ticking = False
         self.look()

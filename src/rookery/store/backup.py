@@ -9,6 +9,7 @@ import msgspec
 from rookery.model.instants import format_instant
 from rookery.model.job import COMPLETED
 from rookery.model.names import DEFAULT_NAMESPACE, shown_name
+from rookery.store.schedules import Schedule, read_schedules
 from rookery.store.views import SELECTED, ErrorView, JobView, job_view, read_errors
 
 FORMAT: Final = 1
@@ -52,6 +53,25 @@ class BackedUpQueue(msgspec.Struct):
     created_at: str
 
 
+class BackedUpSchedule(msgspec.Struct):
+    """A schedule, and when it ran."""
+
+    id: str
+    name: str
+    queue: str
+    cron: str
+    timezone: str
+    payload: msgspec.Raw
+    unique_key: str | None
+    max_retries: int
+    enabled: bool
+    overlap: str
+    missed: str
+    last_run: str | None
+    next_run: str | None
+    created_at: str
+
+
 class Meta(msgspec.Struct):
     """About the document itself."""
 
@@ -66,7 +86,7 @@ class BackupDocument(msgspec.Struct):
     jobs: list[BackedUpJob]
     queues: list[BackedUpQueue]
     budgets: list[dict[str, msgspec.Raw]]
-    schedules: list[dict[str, msgspec.Raw]]
+    schedules: list[BackedUpSchedule]
     meta: Meta
 
 
@@ -112,8 +132,9 @@ def document_parts(db: apsw.Connection, namespace: str, now: int) -> Iterator[by
         errors = read_errors(db, rows)
         yield separator + b",".join([_encode(_backed_up(row, errors, namespace)) for row in rows])
         separator = b","
-    yield b'],"queues":%s,"budgets":[],"schedules":[],"meta":%s}' % (
+    yield b'],"queues":%s,"budgets":[],"schedules":%s,"meta":%s}' % (
         _encode(_queues(db, namespace)),
+        _encode([_schedule(schedule, namespace) for schedule in read_schedules(db, namespace)]),
         _encode(Meta(FORMAT)),
     )
 
@@ -148,10 +169,10 @@ def _internal(row: Row, namespace: str) -> Internal:
         order_by_due=bool(by_due),
         in_line_since=format_instant(order_key) if by_due else None,
         was_completed=bool(was_completed) and row[3] != COMPLETED,
-        held_at=None if held_at is None else format_instant(held_at),
+        held_at=_time(held_at),
         namespace=None if maker == namespace else maker,
         trace=trace,
-        unique_until=None if until is None else format_instant(until),
+        unique_until=_time(until),
         gone_dependencies=gone,
     )
 
@@ -163,3 +184,26 @@ def _queues(db: apsw.Connection, namespace: str) -> list[BackedUpQueue]:
         )
         for name, paused, max_concurrency, rate, window, created_at in db.execute(_SELECT_QUEUES, (namespace,))
     ]
+
+
+def _schedule(schedule: Schedule, namespace: str) -> BackedUpSchedule:
+    return BackedUpSchedule(
+        id=schedule.id,
+        name=schedule.name,
+        queue=shown_name(namespace, schedule.queue),
+        cron=schedule.cron,
+        timezone=schedule.timezone,
+        payload=msgspec.Raw(schedule.payload.encode()),
+        unique_key=schedule.unique_key,
+        max_retries=schedule.max_retries,
+        enabled=schedule.enabled,
+        overlap=schedule.overlap,
+        missed=schedule.missed,
+        last_run=_time(schedule.last_run),
+        next_run=_time(schedule.next_run),
+        created_at=format_instant(schedule.created_at),
+    )
+
+
+def _time(ms: int | None) -> str | None:
+    return None if ms is None else format_instant(ms)
