@@ -83,10 +83,11 @@ def _restore_job(ledger: Ledger, op: RestoreJobs, old: OldJob, columns: list[str
         zip(columns, job_row(ledger, new, seq, job_id, queue, state, waiting_on, None, old.namespace), strict=True)
     )
     ledger.insert_job(tuple({**row, **_past(ledger, old, state)}.values()))
-    ledger.executemany(
-        "INSERT INTO error (job, attempt, error, backtrace, created_at) VALUES (?, ?, ?, ?, ?)",
-        [(seq, error.attempt, error.error, error.backtrace, error.created_at) for error in old.errors],
-    )
+    if old.errors:
+        ledger.executemany(
+            "INSERT INTO error (job, attempt, error, backtrace, created_at) VALUES (?, ?, ?, ?, ?)",
+            [(seq, error.attempt, error.error, error.backtrace, error.created_at) for error in old.errors],
+        )
     if new.unique_key is not None and old.unique_until is not None:
         _take_key_again(ledger, queue, new.unique_key, seq, old.unique_until)
     if old.expire_at is not None and state in WAITING:
@@ -121,8 +122,13 @@ def _unmet_dependencies(ledger: Ledger, op: RestoreJobs, old: OldJob, seq: int) 
 
     Those that had gone unfinished when the job was written down hold it up for ever, as they did then.
     """
-    wanted = old.new.depends_on or []
-    here = [job_id for job_id in wanted if dependencies.unknown_among(ledger, [job_id], set(), op.namespace) is None]
+    if not old.new.depends_on:
+        return 0
+    here = [
+        job_id
+        for job_id in old.new.depends_on
+        if dependencies.unknown_among(ledger, [job_id], set(), op.namespace) is None
+    ]
     return dependencies.wait_for(ledger, seq, here) + old.gone_dependencies
 
 
