@@ -1,5 +1,7 @@
 """Schedules: jobs that are enqueued again and again. When that is comes in from outside; here it is kept and obeyed."""
 
+from typing import Final
+
 from msgspec.structs import asdict, replace
 
 from rookery.engine.enqueue import create_job
@@ -22,6 +24,8 @@ from rookery.model.instants import format_instant
 from rookery.model.job import PENDING, TERMINAL
 from rookery.model.names import namespace_of
 from rookery.store.schedules import REPLACE, Schedule, named_schedule, read_schedule
+
+DEFAULT_ZONE: Final = "UTC"
 
 
 def save(ledger: Ledger, op: SaveSchedule) -> SavedSchedule | Refusal:
@@ -98,7 +102,7 @@ def _blank(ledger: Ledger) -> Schedule:
         name="",
         queue="",
         cron="",
-        timezone="UTC",
+        timezone=DEFAULT_ZONE,
         payload="{}",
         unique_key=None,
         max_retries=3,

@@ -7,6 +7,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from rookery.engine.ops import DeleteSchedule, NextRun, Refusal, RunScheduleNow, SavedSchedule, SaveSchedule
+from rookery.engine.schedules import DEFAULT_ZONE
 from rookery.http.call import Answer, Call, Handler, Route, json_answer, says
 from rookery.http.errors import invalid, not_found, refused
 from rookery.http.produce import EnqueueAnswer, EnqueueRequest, enqueue_answer, new_job
@@ -17,7 +18,6 @@ from rookery.model.names import queue_name_fault, shown_name
 from rookery.node.cron import BadCron, BadTimezone, next_run, read_cron
 from rookery.store.schedules import Schedule, read_schedule, read_schedules
 
-DEFAULT_ZONE: Final = "UTC"
 SHOWN_RUNS: Final = 5
 MOST_TRIES: Final = 10
 _OVERLAPS: Final = ("allow", "skip")
@@ -76,7 +76,8 @@ class ScheduleView(msgspec.Struct):
 _decoder = msgspec.json.Decoder(ScheduleRequest)
 
 
-def _view(schedule: Schedule, namespace: str) -> ScheduleView:
+def schedule_view(schedule: Schedule, namespace: str) -> ScheduleView:
+    """A schedule as a caller of that namespace sees it."""
     return ScheduleView(
         id=schedule.id,
         name=schedule.name,
@@ -115,14 +116,14 @@ def _stored(call: Call, schedule_id: str) -> Schedule:
 
 
 def _show(call: Call, schedule_id: str, status: int = 200) -> Answer:
-    return json_answer(_view(_stored(call, schedule_id), call.namespace), status)
+    return json_answer(schedule_view(_stored(call, schedule_id), call.namespace), status)
 
 
 async def list_schedules(call: Call) -> Answer:
     """All schedules, by name."""
     namespace = call.namespace
     views = await call.node.reads.run(
-        lambda db: [_view(schedule, namespace) for schedule in read_schedules(db, namespace)]
+        lambda db: [schedule_view(schedule, namespace) for schedule in read_schedules(db, namespace)]
     )
     return json_answer(views)
 
