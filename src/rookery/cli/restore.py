@@ -101,7 +101,12 @@ def _set_aside(store: Path) -> Path:
     with suppress(apsw.Error), closing(apsw.Connection(str(store), flags=apsw.SQLITE_OPEN_READWRITE)) as old:
         old.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     kept = store.with_name(f"{store.name}.before-restore-{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}")
-    for end in (*_BESIDE, ""):
+    for end in _BESIDE:
         with suppress(FileNotFoundError):
             store.with_name(store.name + end).rename(kept.with_name(kept.name + end))
+    # A second name for it: so there is a store at every moment, whatever happens.
+    try:
+        kept.hardlink_to(store)
+    except OSError:
+        store.rename(kept)
     return kept

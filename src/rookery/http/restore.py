@@ -23,11 +23,12 @@ from rookery.engine.ops import (
     RestoreQueue,
     RestoreSchedule,
 )
+from rookery.engine.schedules import DEFAULT_ZONE
 from rookery.http.backup import chosen_namespace
 from rookery.http.call import Answer, Call, Parameter, Route, decode, json_answer, says
 from rookery.http.errors import ApiError, invalid, refused
 from rookery.http.produce import AgentRequest, EnqueueRequest, new_job
-from rookery.http.schedules import DEFAULT_ZONE, ScheduleRequest, save_operation
+from rookery.http.schedules import ScheduleRequest, save_operation
 from rookery.http.values import LARGEST_COUNT, count, duration, given_json, instant
 from rookery.model.backoff import POLICIES
 from rookery.model.durations import LONGEST

@@ -75,7 +75,7 @@ class BackedUpSchedule(msgspec.Struct):
 class Meta(msgspec.Struct):
     """About the document itself."""
 
-    format: int
+    format: int = FORMAT
 
 
 class BackupDocument(msgspec.Struct):
@@ -135,7 +135,7 @@ def document_parts(db: apsw.Connection, namespace: str, now: int) -> Iterator[by
     yield b'],"queues":%s,"budgets":[],"schedules":%s,"meta":%s}' % (
         _encode(_queues(db, namespace)),
         _encode([_schedule(schedule, namespace) for schedule in read_schedules(db, namespace)]),
-        _encode(Meta(FORMAT)),
+        _encode(Meta()),
     )
 
 
