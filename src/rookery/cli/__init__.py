@@ -9,6 +9,8 @@ from rookery.cli.flags import LOG_LEVELS
 
 _COMMANDS: Final = {
     "server": ("rookery.cli.server", "Run the job server."),
+    "backup": ("rookery.cli.backup", "Copy the store of a server into a file."),
+    "restore": ("rookery.cli.restore", "Put a copy of a store into a data directory."),
     "version": ("rookery.cli.version", "Print the version."),
 }
 

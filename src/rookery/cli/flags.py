@@ -1,12 +1,14 @@
-"""Kinds of flag values: durations, addresses, prefixes."""
+"""Kinds of flag values, and flags that several commands share."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import wraps
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import click
 
+from rookery.cli.remote import Remote
 from rookery.model.durations import BadDuration, parse_duration
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -83,6 +85,67 @@ def switch(name: str, default: bool, help: str, *, hidden: bool = False) -> Call
         help=help,
         hidden=hidden,
     )
+
+
+class SwitchCommand(click.Command):
+    """A command whose switches may be set as well: `--force` is `--force=true`, and `--force=false` is nothing."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Say `=true` and `=false` as click knows it."""
+        switches = {name for option in self.params if getattr(option, "is_flag", False) for name in option.opts}
+        end = args.index("--") if "--" in args else len(args)
+        plain = []
+        for arg in args[:end]:
+            name, _, value = arg.partition("=")
+            if name not in switches or value not in ("true", "false"):
+                plain.append(arg)
+            elif value == "true":
+                plain.append(name)
+        return super().parse_args(ctx, plain + args[end:])
+
+
+def output_flags(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`--output json`, or `--output-json` for short: the command is told whether it `is_json`."""
+
+    @wraps(function)
+    def command(*args: Any, form: str, output_json: bool, **options: Any) -> Any:
+        return function(*args, is_json=output_json or form == "json", **options)
+
+    forms = click.Choice(["table", "json"])
+    flags = (
+        click.option("--output", "-o", "form", type=forms, default="table", show_default=True, help="Output form."),
+        click.option("--output-json", is_flag=True, help="Same as --output json."),
+    )
+    return _with_flags(command, flags)
+
+
+def client_flags(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The flags of every command that talks to a server: the command gets a `remote` and what `output_flags` gives."""
+
+    @wraps(function)
+    def command(*args: Any, server: str, api_key: str | None, namespace: str | None, **options: Any) -> Any:
+        return function(*args, remote=Remote(server, api_key, namespace), **options)
+
+    flags = (
+        click.option(
+            "--server",
+            envvar=["ROOKERY_URL", "CORVO_URL"],
+            default="http://localhost:8080",
+            show_default=True,
+            show_envvar=True,
+            help="Base URL of the server.",
+        ),
+        click.option("--api-key", envvar=["ROOKERY_API_KEY", "CORVO_API_KEY"], help="A key, or the admin password."),
+        click.option("--namespace", envvar=["ROOKERY_NAMESPACE", "CORVO_NAMESPACE"], help="The namespace to work in."),
+        click.option("--log-level", type=LOG_LEVELS, default=None, expose_value=False, help="What goes to stderr."),
+    )
+    return output_flags(_with_flags(command, flags))
+
+
+def _with_flags(function: Callable[..., Any], flags: Sequence[Callable[..., Any]]) -> Callable[..., Any]:
+    for flag in reversed(flags):
+        function = flag(function)
+    return function
 
 
 LOG_LEVELS = click.Choice(["debug", "info", "warn", "error"])

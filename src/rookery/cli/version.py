@@ -7,15 +7,15 @@ from pathlib import Path
 import click
 
 from rookery import __version__
+from rookery.cli.flags import SwitchCommand, output_flags
 
 
-@click.command("version")
-@click.option("--output", "-o", "form", type=click.Choice(["table", "json"]), default="table", help="Output form.")
-@click.option("--output-json", is_flag=True, help="Same as --output json.")
-def command(form: str, output_json: bool) -> None:
+@click.command("version", cls=SwitchCommand)
+@output_flags
+def command(is_json: bool) -> None:
     """Print the version."""
     commit, date = os.environ.get("ROOKERY_BUILD_COMMIT", "none"), _built()
-    if output_json or form == "json":
+    if is_json:
         click.echo(json.dumps({"version": __version__, "commit": commit, "date": date}, indent=2))
     else:
         click.echo(f"rookery {__version__} (commit: {commit}, built: {date})")

@@ -73,7 +73,7 @@ def create_job(
         unique.take_key(ledger, queue, new.unique_key, seq, new.unique_period)
     waiting_on = dependencies.wait_for(ledger, seq, new.depends_on) if new.depends_on else 0
     state = PENDING if new.scheduled_at is None else SCHEDULED
-    row = _row(ledger, new, seq, job_id, queue, state, waiting_on, batch_id, namespace)
+    row = job_row(ledger, new, seq, job_id, queue, state, waiting_on, batch_id, namespace)
     ledger.insert_job(row, new.tags is not None)
     queue.counts[state] += 1
     queue.enqueued += 1
@@ -84,7 +84,7 @@ def create_job(
     return EnqueuedJob(job_id, state)
 
 
-def _row(
+def job_row(
     ledger: Ledger,
     new: NewJob,
     seq: int,
@@ -95,6 +95,7 @@ def _row(
     batch_id: str | None,
     namespace: str,
 ) -> tuple[Any, ...]:
+    """A new job as it is written: every column, in the order of the table."""
     now = ledger.now
     expire_at = None
     if new.expire_after is not None:

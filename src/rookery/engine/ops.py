@@ -470,6 +470,78 @@ class SavedWebhook(msgspec.Struct, frozen=True):
     webhook_id: str
 
 
+# --- restoring
+
+
+class OldError(msgspec.Struct, frozen=True, array_like=True):
+    """A failed attempt of an old job."""
+
+    attempt: int
+    error: str
+    backtrace: str | None
+    created_at: int
+
+
+class OldJob(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """A job with its past, as it was when somebody wrote it down."""
+
+    new: NewJob
+    namespace: str
+    state: str
+    created_at: int
+    order_key: int
+    attempt: int = 0
+    failures: int = 0
+    lost_leases: int = 0
+    was_completed: bool = False
+    started_at: int | None = None
+    completed_at: int | None = None
+    failed_at: int | None = None
+    held_at: int | None = None
+    expire_at: int | None = None
+    worker_id: str | None = None
+    hostname: str | None = None
+    batch_id: str | None = None
+    hold_reason: str | None = None
+    progress: str | None = None
+    result: str | None = None
+    unique_until: int | None = None
+    gone_dependencies: int = 0
+    errors: list[OldError] = []
+
+
+class RestoreJobs(Operation, frozen=True):
+    """Bring one chunk of old jobs back; those whose id is there already are left alone."""
+
+    jobs: list[OldJob]
+
+
+class Restored(msgspec.Struct, frozen=True):
+    """How many came back, and how many were there already."""
+
+    restored: int
+    skipped: int
+
+
+class RestoreQueue(QueueOperation, frozen=True):
+    """Set a queue as it was set once; what is not given stays as it is."""
+
+    paused: bool | msgspec.UnsetType = msgspec.UNSET
+    max_active: int | msgspec.UnsetType | None = msgspec.UNSET
+    rate: int | msgspec.UnsetType | None = msgspec.UNSET
+    window: int | None = None
+    created_at: int | None = None
+
+
+class RestoreSchedule(Operation, frozen=True):
+    """Make a schedule as it was once, or set the one that has its name now in the same way."""
+
+    schedule: SaveSchedule
+    id: str | None = None
+    last_run: int | None = None
+    created_at: int | None = None
+
+
 # --- time passing
 
 
@@ -577,6 +649,9 @@ AnyOperation = (
     | SaveWebhook
     | DeleteWebhook
     | RecordDeliveries
+    | RestoreJobs
+    | RestoreQueue
+    | RestoreSchedule
     | Tick
     | Sweep
     | Purge
@@ -592,6 +667,7 @@ Result = (
     | Cleared
     | SavedSchedule
     | SavedWebhook
+    | Restored
     | Ticked
     | Purged
     | Done

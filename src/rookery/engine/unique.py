@@ -22,9 +22,12 @@ def holder_of(ledger: Ledger, queue: Queue, key: str) -> Job | None:
 
 def take_key(ledger: Ledger, queue: Queue, key: str, seq: int, period: int) -> None:
     """Give the key to a job for `period` seconds from now."""
-    ledger.execute(
-        "INSERT OR REPLACE INTO unique_lock VALUES (?, ?, ?, ?)", (queue.id, key, seq, ledger.now + period * 1000)
-    )
+    take_key_until(ledger, queue, key, seq, ledger.now + period * 1000)
+
+
+def take_key_until(ledger: Ledger, queue: Queue, key: str, seq: int, until: int) -> None:
+    """Give the key to a job up to a time."""
+    ledger.execute("INSERT OR REPLACE INTO unique_lock VALUES (?, ?, ?, ?)", (queue.id, key, seq, until))
 
 
 def release_key(ledger: Ledger, queue_id: int, key: str, seq: int) -> None:

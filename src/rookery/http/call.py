@@ -83,8 +83,11 @@ class Call:
         self.visit: Visit | None = None
         self._receive = receive
 
-    async def body(self, limit: int) -> bytes:
-        """The whole body; one that is over the limit is refused before it is read whole."""
+    async def body(self, limit: int, *, is_patient: bool = False) -> bytes:
+        """The whole body; one that is over the limit is refused before it is read whole.
+
+        It must have come within a minute, or, if we are patient, go on coming.
+        """
         declared = self.headers.get(b"content-length")
         if declared is not None and int(declared) > limit:
             raise too_large(f"the body has {int(declared)} bytes, the limit is {limit}")
@@ -92,6 +95,8 @@ class Call:
         while (message := await self._receive())["type"] == "http.request":
             chunks.append(message["body"])
             size += len(message["body"])
+            if is_patient:
+                self.scope["rookery.wait"]()
             if size > limit:
                 raise too_large(f"the body is over the limit of {limit} bytes")
             if not message.get("more_body", False):

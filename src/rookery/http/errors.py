@@ -52,6 +52,11 @@ def unparsable(message: str) -> ApiError:
     return ApiError(400, "PARSE_ERROR", message)
 
 
+def forbidden(message: str) -> ApiError:
+    """The caller may not."""
+    return ApiError(403, "FORBIDDEN", message)
+
+
 def not_found(message: str) -> ApiError:
     """There is no such thing."""
     return ApiError(404, "NOT_FOUND", message)

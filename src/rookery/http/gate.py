@@ -17,6 +17,7 @@ from starlette.routing import Match, Router
 from starlette.routing import Route as Pattern
 
 from rookery.http import (
+    backup,
     cluster,
     fulltext,
     joblogs,
@@ -25,6 +26,7 @@ from rookery.http import (
     observe,
     produce,
     queues,
+    restore,
     schedules,
     search,
     webhooks,
@@ -58,6 +60,8 @@ API_ROUTES: Final = [
     *observe.ROUTES,
     *cluster.ROUTES,
     *metrics.ROUTES,
+    *backup.ROUTES,
+    *restore.ROUTES,
 ]
 
 COMMON_HEADERS: Final = (

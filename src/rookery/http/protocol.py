@@ -96,6 +96,7 @@ class BoundedProtocol(HttpToolsProtocol):
         if not self._take_fast_lane():
             scope: Any = self.scope
             scope["rookery.abort"] = self.transport.abort
+            scope["rookery.wait"] = self._wait_longer
             super().on_headers_complete()
 
     def on_message_complete(self) -> None:
@@ -143,6 +144,12 @@ class BoundedProtocol(HttpToolsProtocol):
         self.scope["query_string"] = b""
         self.cycle = FastCycle(self, route, params)  # type: ignore[assignment]
         return True
+
+    def _wait_longer(self) -> None:
+        """Give the request that is coming in as much time again."""
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = self.loop.call_later(REQUEST_TIMEOUT, self.timeout_keep_alive_handler)
 
     def _meet_deadline(self) -> None:
         if self._deadline is not None:

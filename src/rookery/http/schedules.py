@@ -135,11 +135,7 @@ async def get_schedule(call: Call) -> Answer:
 
 async def create(call: Call) -> Answer:
     """Make a schedule."""
-    request = await call.parse(_decoder)
-    for field in ("name", "queue", "cron"):
-        if getattr(request, field) is None:
-            raise invalid(f"{field} is required")
-    saved = await _save(call, None, request)
+    saved = await _save(call, None, await call.parse(_decoder))
     return _show(call, saved.schedule_id, 201)
 
 
@@ -164,7 +160,7 @@ async def _save(call: Call, schedule_id: str | None, request: ScheduleRequest) -
     """Save what is given. When it next runs is computed here; if somebody changes its times meanwhile, once more."""
     tries = 0
     while True:
-        saved: SavedSchedule | Refusal = await call.node.submit(_operation(call, schedule_id, request))
+        saved: SavedSchedule | Refusal = await call.node.submit(save_operation(call, schedule_id, request))
         if isinstance(saved, SavedSchedule):
             return saved
         tries += 1
@@ -172,9 +168,12 @@ async def _save(call: Call, schedule_id: str | None, request: ScheduleRequest) -
             raise refused(saved, "VALIDATION_ERROR")
 
 
-def _operation(call: Call, schedule_id: str | None, request: ScheduleRequest) -> SaveSchedule:
+def save_operation(call: Call, schedule_id: str | None, request: ScheduleRequest) -> SaveSchedule:
     """Check a request and say it in the engine's words."""
     before = None if schedule_id is None else _stored(call, schedule_id)
+    for field in ("name", "queue", "cron"):
+        if before is None and getattr(request, field) is None:
+            raise invalid(f"{field} is required")
     if request.name is not None and (fault := queue_name_fault(request.name)) is not None:
         raise invalid(f"name {fault}")
     _check_choice(request.overlap, _OVERLAPS, "overlap")

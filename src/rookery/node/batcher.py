@@ -13,7 +13,18 @@ from typing import Any, Final
 
 import apsw
 
-from rookery.engine.ops import Ack, AnyOperation, AppendLogs, Claim, Enqueue, Fail, Heartbeat, Release, RunSchedule
+from rookery.engine.ops import (
+    Ack,
+    AnyOperation,
+    AppendLogs,
+    Claim,
+    Enqueue,
+    Fail,
+    Heartbeat,
+    Release,
+    RestoreJobs,
+    RunSchedule,
+)
 from rookery.log import Log
 from rookery.node.measures import Measures
 from rookery.node.tracing import Tracing
@@ -161,7 +172,7 @@ def _unharmed(call: Callable[..., None], *arguments: Any) -> None:
 
 
 def _weight(op: AnyOperation) -> int:
-    if isinstance(op, Enqueue):
+    if isinstance(op, Enqueue | RestoreJobs):
         return len(op.jobs)
     if isinstance(op, Claim):
         return op.count

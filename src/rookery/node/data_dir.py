@@ -3,6 +3,10 @@
 import fcntl
 import os
 from pathlib import Path
+from typing import Final
+
+LEFTOVER: Final = ".unfinished"
+"""How the name of a file ends that means nothing once its maker is gone."""
 
 
 class DataDirectoryInUse(Exception):
@@ -27,6 +31,8 @@ class DataDirectory:
             ) from None
         os.ftruncate(self._lock, 0)
         os.pwrite(self._lock, f"{os.getpid()}\n".encode(), 0)
+        for leftover in path.glob(f"*{LEFTOVER}"):
+            leftover.unlink()
 
     def release(self) -> None:
         """Let go of it."""

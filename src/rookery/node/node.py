@@ -1,7 +1,7 @@
 """One running server without its HTTP face: submit operations, wait for jobs, wait for results, follow events."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,6 +20,7 @@ from rookery.engine.ops import (
 )
 from rookery.log.local import LocalLog
 from rookery.model.job import CANCELLED, COMPLETED, DEAD
+from rookery.node.backups import Backups
 from rookery.node.batcher import Batcher, resolver
 from rookery.node.clock import Clock
 from rookery.node.data_dir import DataDirectory
@@ -76,6 +77,7 @@ class Node:
             self._directory.release()
             raise
         self.started_at = self.clock.now()
+        self.backups = Backups(self._directory.store)
         self.reads = Reads(lambda: open_reader(self._directory.store), settings.read_timeout / 1000)
         self.scrapes = Reads(lambda: open_reader(self._directory.store), settings.read_timeout / 1000, threads=1)
         self._log = LocalLog(self._machine, self.clock.now)
@@ -121,6 +123,7 @@ class Node:
         await self._batcher.idle()
         self._log.close()
         await self.fulltext.stop()
+        await self.backups.close()
         await self.reads.close()
         await self.scrapes.close()
         self.garbage.stop()
@@ -162,6 +165,18 @@ class Node:
         if isinstance(op, DeleteQueue):
             self.measures.forget_queue(op.queue)
         return deleted
+
+    async def apply_in_turn(self, ops: Iterable[AnyOperation]) -> list[Any]:
+        """Have operations applied one after another, letting others have their turn between; their results.
+
+        Raises Overloaded before the first of them or not at all.
+        """
+        results: list[Any] = []
+        for op in ops:
+            future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+            (self._batcher.put if results else self._batcher.submit)(op, resolver(future))
+            results.append(await future)
+        return results
 
     @property
     def storage_fault(self) -> str | None:

@@ -1,5 +1,7 @@
 """Every read, as the API shows it: jobs, queues, workers, job batches, events. Nothing here writes."""
 
+from array import array
+from collections.abc import Sequence
 from typing import Any, Final
 
 import apsw
@@ -186,10 +188,9 @@ _JOB_COLUMNS: Final = [
     "hold_reason",
     "trace",
 ]
-_SELECT_JOB: Final = (
-    f"SELECT queue.name, {', '.join('job.' + column for column in _JOB_COLUMNS)} "
-    "FROM job JOIN queue ON queue.id = job.queue WHERE job.id = ?"
-)
+SELECTED: Final = f"queue.name, {', '.join('job.' + column for column in _JOB_COLUMNS)}"
+"""What `job_view` is made from."""
+_SELECT_JOB: Final = f"SELECT {SELECTED} FROM job JOIN queue ON queue.id = job.queue WHERE job.id = ?"
 
 
 def read_job(db: apsw.Connection, job_id: str, namespace: str = DEFAULT_NAMESPACE) -> JobView | None:
@@ -197,7 +198,12 @@ def read_job(db: apsw.Connection, job_id: str, namespace: str = DEFAULT_NAMESPAC
     row = db.execute(_SELECT_JOB, (job_id,)).fetchone()
     if row is None or not is_visible(namespace, row[0]):
         return None
-    job = dict(zip(_JOB_COLUMNS, row[1:], strict=True))
+    return job_view(row, read_errors(db, [row]), namespace)
+
+
+def job_view(row: tuple[Any, ...], errors: dict[int, list[ErrorView]], namespace: str = DEFAULT_NAMESPACE) -> JobView:
+    """A job from a row that begins with what is `SELECTED`, and from the errors of its seq."""
+    job = dict(zip(_JOB_COLUMNS, row[1:], strict=False))
     return JobView(
         id=job["id"],
         queue=shown_name(namespace, row[0]),
@@ -239,16 +245,26 @@ def read_job(db: apsw.Connection, job_id: str, namespace: str = DEFAULT_NAMESPAC
         agent=_raw(job["agent"]),
         hold_reason=job["hold_reason"],
         traceparent=job["trace"],
-        errors=_read_errors(db, job["seq"], job["id"]),
+        errors=errors.get(job["seq"], []),
     )
 
 
-def _read_errors(db: apsw.Connection, seq: int, job_id: str) -> list[ErrorView]:
-    rows = db.execute("SELECT id, attempt, error, backtrace, created_at FROM error WHERE job = ? ORDER BY id", (seq,))
-    return [
-        ErrorView(id, job_id, attempt, error, backtrace, format_instant(at), format_instant(at))
-        for id, attempt, error, backtrace, at in rows
-    ]
+def read_errors(db: apsw.Connection, rows: Sequence[tuple[Any, ...]]) -> dict[int, list[ErrorView]]:
+    """The errors of the jobs in these rows, by their seq, oldest first."""
+    ids = {row[1]: row[2] for row in rows}
+    errors: dict[int, list[ErrorView]] = {}
+    for seq, id, attempt, error, backtrace, at in db.execute(
+        """
+        SELECT job, id, attempt, error, backtrace, created_at
+          FROM carray(?) AS given
+         CROSS JOIN error ON error.job = given.value
+         ORDER BY id
+        """,
+        (apsw.carray(array("q", ids)),),
+    ):
+        time = format_instant(at)
+        errors.setdefault(seq, []).append(ErrorView(id, ids[seq], attempt, error, backtrace, time, time))
+    return errors
 
 
 def _chain_config(config: str | None, depends_on: str | None) -> Raw | None:
