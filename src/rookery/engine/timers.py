@@ -1,6 +1,6 @@
 """What the passing of time does: expire, reclaim, promote, and sweep up. One chunk at a time."""
 
-from rookery.engine import dependencies, endings, limits, workers
+from rookery.engine import bulk, dependencies, endings, limits, workers
 from rookery.engine.fail import attempt_failed
 from rookery.engine.jobs import Job, change_state, place_in_line, select_jobs
 from rookery.engine.ledger import Ledger
@@ -95,7 +95,7 @@ def _promote(ledger: Ledger) -> int:
 
 
 def sweep(ledger: Ledger, op: Sweep) -> Purged:
-    """Delete one chunk each of the locks, keys, claims and workers whose time is over, and note the time."""
+    """Delete one chunk each of the locks, keys, claims, workers and bulks whose time is over, and note the time."""
     ledger.execute("UPDATE machine SET now = ?", (ledger.now,))
     locks = ledger.execute(
         """
@@ -115,4 +115,5 @@ def sweep(ledger: Ledger, op: Sweep) -> Purged:
     ).fetchall()
     claims = limits.forget_old_claims(ledger, CHUNK)
     silent = workers.forget_silent(ledger, CHUNK)
-    return Purged(0, more=CHUNK in (len(locks), len(keys), claims, silent))
+    more_bulks = bulk.forget_old(ledger, CHUNK)
+    return Purged(0, more=more_bulks or CHUNK in (len(locks), len(keys), claims, silent))

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import apsw
 
-from rookery.engine.ops import Ack, AnyOperation, Claim, Enqueue, Fail, Heartbeat, Release
+from rookery.engine.ops import Ack, AnyOperation, Bulk, Claim, Enqueue, Fail, Heartbeat, Release, RunBulk
 from rookery.log import Log
 
 logger = logging.getLogger(__name__)
@@ -55,6 +55,7 @@ class Batcher:
     def __init__(self, log: Log, most_waiting: int, after_commit: Callable[[], None]) -> None:
         self.storage_fault: str | None = None
         self.is_committing = False
+        self.submitted = 0
         self._log = log
         self._most_waiting = most_waiting
         self._after_commit = after_commit
@@ -70,6 +71,7 @@ class Batcher:
     def put(self, op: AnyOperation, deliver: Deliver) -> None:
         """Have an operation of the node's own applied, however many wait."""
         self._waiting.append((op, deliver))
+        self.submitted += 1
         if self._run is None:
             self._run = asyncio.get_running_loop().create_task(self._commit_all())
 
@@ -142,6 +144,8 @@ def _weight(op: AnyOperation) -> int:
         return op.count
     if isinstance(op, Ack | Fail | Release | Heartbeat):
         return len(op.items)
+    if isinstance(op, Bulk | RunBulk):
+        return len(op.job_ids)
     return 1
 
 

@@ -21,8 +21,10 @@ from rookery.engine.ops import (
 from rookery.log.local import LocalLog
 from rookery.model.job import CANCELLED, COMPLETED, DEAD
 from rookery.node.batcher import Batcher, resolver
+from rookery.node.bulks import Bulks
 from rookery.node.clock import Clock
 from rookery.node.data_dir import DataDirectory
+from rookery.node.news import News
 from rookery.node.reads import Reads
 from rookery.node.timers import Timers
 from rookery.node.waiters import Deliver, Waiter, Waiters
@@ -67,17 +69,20 @@ class Node:
         self._batcher = Batcher(self._log, settings.most_waiting, self._after_commit)
         self._waiters = Waiters(self._machine, self._batcher, self.clock, settings.most_claims)
         self._timers = Timers(self._machine, self._batcher, self.clock, settings.retention, settings.retention_interval)
+        self.bulks = Bulks(self._batcher, self.reads, self.reader)
         self._end_watchers: dict[str, set[asyncio.Future[None]]] = {}
-        self._news: asyncio.Future[None] | None = None
+        self._news = News()
 
     def start(self) -> None:
         """Begin to keep time."""
         self._timers.start()
+        self.bulks.start()
 
     async def stop(self) -> None:
         """End parked polls and streams; operations that were submitted are finished first."""
         self.end_waiting()
         self._timers.stop()
+        await self.bulks.stop()
         await self._batcher.idle()
         self._log.close()
         await self.reads.close()
@@ -93,7 +98,8 @@ class Node:
             for watcher in watchers:
                 if not watcher.done():
                     watcher.set_result(None)
-        self._tell_news()
+        self._news.tell()
+        self.bulks.news.tell()
 
     # --- writing
 
@@ -163,9 +169,7 @@ class Node:
 
     def news(self) -> asyncio.Future[None]:
         """A future that is done as soon as there are new events. Shared: do not cancel it."""
-        if self._news is None:
-            self._news = asyncio.get_running_loop().create_future()
-        return self._news
+        return self._news.next()
 
     def _after_commit(self) -> None:
         machine = self._machine
@@ -177,10 +181,5 @@ class Node:
                         if not watcher.done():
                             watcher.set_result(None)
         if machine.events:
-            self._tell_news()
+            self._news.tell()
         self._timers.look()
-
-    def _tell_news(self) -> None:
-        if self._news is not None:
-            self._news.set_result(None)
-            self._news = None
