@@ -2,7 +2,7 @@
 
 from rookery.engine import chains, dependencies, job_batches, unique
 from rookery.engine.jobs import Job, change_state
-from rookery.engine.ledger import Ledger
+from rookery.engine.ledger import REMOVE_TAGS, Ledger
 from rookery.model.job import CANCELLED, DEAD, PENDING
 
 
@@ -69,6 +69,7 @@ def forget(ledger: Ledger, job: Job) -> None:
     if job.unique_key is not None:
         unique.release_key(ledger, job.queue, job.unique_key, job.seq)
     _ended_badly(ledger, job)
+    ledger.execute(REMOVE_TAGS, (job.seq,))
     ledger.execute("DELETE FROM error WHERE job = ?", (job.seq,))
     ledger.execute("DELETE FROM job WHERE seq = ?", (job.seq,))
 

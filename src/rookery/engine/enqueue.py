@@ -69,7 +69,8 @@ def create_job(
         unique.take_key(ledger, queue, new.unique_key, seq, new.unique_period)
     waiting_on = dependencies.wait_for(ledger, seq, new.depends_on) if new.depends_on else 0
     state = PENDING if new.scheduled_at is None else SCHEDULED
-    ledger.insert_job(_row(ledger, new, seq, job_id, queue, state, waiting_on, batch_id, namespace))
+    row = _row(ledger, new, seq, job_id, queue, state, waiting_on, batch_id, namespace)
+    ledger.insert_job(row, new.tags is not None)
     queue.counts[state] += 1
     queue.enqueued += 1
     if waiting_on and state == PENDING:

@@ -35,6 +35,11 @@ _UPDATE_COUNTS: Final = (
     "WHERE id = ?"
 )
 
+ADD_TAGS: Final = "INSERT OR IGNORE INTO job_tag SELECT key, value, job FROM tag_of_job WHERE job = ?"
+REMOVE_TAGS: Final = (
+    "DELETE FROM job_tag WHERE (key, value, job) IN (SELECT key, value, job FROM tag_of_job WHERE job = ?)"
+)
+
 Event = tuple[int, str, str, str, int, str | None]
 """seq, type, job id, queue, time, data as JSON text."""
 
@@ -93,6 +98,7 @@ class Ledger:
         self.changed: dict[Queue, None] = {}
         self.seen_workers: dict[tuple[str, str], tuple[int, str | None, str]] = {}
         self._new_jobs: list[tuple[Any, ...]] = []
+        self._new_tagged: list[tuple[int]] = []
         self._queues: dict[str, Queue] = {}
         self._queues_by_id: dict[int, Queue] = {}
         self._data_version = -1
@@ -158,6 +164,7 @@ class Ledger:
             self._keep(Queue(queue))
         self.seen_workers = {}
         self._new_jobs = []
+        self._new_tagged = []
         self.find_next_due()
 
     # --- the time
@@ -228,15 +235,20 @@ class Ledger:
 
     # --- jobs and the timeline
 
-    def insert_job(self, row: tuple[Any, ...]) -> None:
-        """Take in a new job's row; rows are written together."""
+    def insert_job(self, row: tuple[Any, ...], has_tags: bool) -> None:
+        """Take in a new job's row, which begins with its seq; rows are written together."""
         self._new_jobs.append(row)
+        if has_tags:
+            self._new_tagged.append((row[0],))
 
     def insert_jobs(self) -> None:
         """Write the new rows; anything that looks at jobs comes after this."""
         if self._new_jobs:
             self.executemany(f"INSERT INTO job VALUES ({', '.join('?' * len(self._new_jobs[0]))})", self._new_jobs)
             self._new_jobs = []
+        if self._new_tagged:
+            self.executemany(ADD_TAGS, self._new_tagged)
+            self._new_tagged = []
 
     def emit(self, type: str, job_id: str, queue: str, data: str | None = None) -> None:
         """Put an event on the timeline."""

@@ -1,7 +1,7 @@
 """Unique keys: while a job holds (queue, key), an equal enqueue finds it instead of adding another."""
 
 from rookery.engine.jobs import Job, change_state, place_in_line, select_jobs
-from rookery.engine.ledger import Ledger, Queue
+from rookery.engine.ledger import ADD_TAGS, REMOVE_TAGS, Ledger, Queue
 from rookery.engine.ops import NewJob
 from rookery.model.durations import parse_duration
 from rookery.model.job import PENDING, RETRYING, SCHEDULED
@@ -69,6 +69,7 @@ def _take_over(ledger: Ledger, holder: Job, new: NewJob) -> None:
     expire_at = ledger.now + parse_duration(new.expire_after) if new.expire_after else None
     if expire_at is not None:
         ledger.due(expire_at)
+    ledger.execute(REMOVE_TAGS, (holder.seq,))
     ledger.execute(
         """
         UPDATE job
@@ -77,3 +78,4 @@ def _take_over(ledger: Ledger, holder: Job, new: NewJob) -> None:
         """,
         (new.payload, new.rank, new.tags, new.expire_after, expire_at, new.unique_period, holder.seq),
     )
+    ledger.execute(ADD_TAGS, (holder.seq,))

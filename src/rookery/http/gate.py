@@ -16,7 +16,7 @@ from urllib.parse import unquote
 from starlette.routing import Match, Router
 from starlette.routing import Route as Pattern
 
-from rookery.http import bulk, jobs, observe, produce, queues, work
+from rookery.http import bulk, jobs, observe, produce, queues, search, work
 from rookery.http.call import Answer, Call, CallerGone, Receive, Route, Scope, Send, Stream, until_gone
 from rookery.http.errors import ApiError, invalid, not_found, overloaded, search_timeout, storage_down
 from rookery.http.openapi import docs_routes
@@ -29,7 +29,15 @@ from rookery.node.reads import ReadTimeout
 
 logger = logging.getLogger(__name__)
 
-API_ROUTES: Final = [*produce.ROUTES, *work.ROUTES, *jobs.ROUTES, *bulk.ROUTES, *queues.ROUTES, *observe.ROUTES]
+API_ROUTES: Final = [
+    *produce.ROUTES,
+    *work.ROUTES,
+    *jobs.ROUTES,
+    *search.ROUTES,
+    *bulk.ROUTES,
+    *queues.ROUTES,
+    *observe.ROUTES,
+]
 
 COMMON_HEADERS: Final = (
     (b"access-control-allow-origin", b"*"),

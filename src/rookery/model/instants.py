@@ -7,6 +7,7 @@ from typing import Final
 _TIME: Final = re.compile(
     r"(\d{4}-\d{2}-\d{2})[Tt ](\d{2}:\d{2}:\d{2})(?:[.,](\d{1,9}))?([Zz]|[+-]\d{2}:?\d{2})", re.ASCII
 )
+_DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND: Final = timedelta(milliseconds=1)
 
@@ -20,6 +21,18 @@ class BadInstant(ValueError):
 
 def parse_instant(text: str) -> int:
     """RFC 3339 with any offset; a part of a millisecond counts as a whole one, so that nothing runs early."""
+    ms = _milliseconds(text, round_up=True)
+    if not 0 <= ms <= LATEST:
+        raise BadInstant(f"time {text[:64]!r} is out of range")
+    return ms
+
+
+def parse_bound(text: str, *, round_up: bool) -> int:
+    """Where a range of times begins or ends: RFC 3339, or a day, which means its first moment in UTC."""
+    return _milliseconds(f"{text.strip()}T00:00:00Z" if _DAY.fullmatch(text.strip()) else text, round_up)
+
+
+def _milliseconds(text: str, round_up: bool) -> int:
     match = _TIME.fullmatch(text.strip())
     if match is None:
         raise BadInstant(f"invalid time {text[:64]!r} (write it like 2026-02-10T12:00:00Z)")
@@ -29,11 +42,8 @@ def parse_instant(text: str) -> int:
         ms = (whole - _EPOCH) // _MILLISECOND
     except (ValueError, OverflowError) as error:
         raise BadInstant(f"invalid time {text[:64]!r} ({error})") from None
-    if fraction:
-        ms += -(-int(fraction.ljust(9, "0")) // 1_000_000)
-    if not 0 <= ms <= LATEST:
-        raise BadInstant(f"time {text[:64]!r} is out of range")
-    return ms
+    nanoseconds = int(fraction.ljust(9, "0")) if fraction else 0
+    return ms + (-(-nanoseconds // 1_000_000) if round_up else nanoseconds // 1_000_000)
 
 
 def format_instant(ms: int) -> str:

@@ -19,9 +19,18 @@ CREATE TABLE job_tag (
   job   INTEGER NOT NULL,
   PRIMARY KEY (key, value, job)
 ) STRICT, WITHOUT ROWID;
-INSERT INTO job_tag
-SELECT tag.key, CASE tag.type WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' ELSE json_quote(tag.value) END, job.seq
+-- What belongs into job_tag, said once for all who write it. 1 and 1.0 are one number.
+CREATE VIEW tag_of_job AS
+SELECT tag.key AS key,
+       CASE tag.type
+       WHEN 'true' THEN 'true'
+       WHEN 'false' THEN 'false'
+       WHEN 'real' THEN json_quote(iif(tag.value = CAST(tag.value AS INTEGER), CAST(tag.value AS INTEGER), tag.value))
+       ELSE json_quote(tag.value)
+       END AS value,
+       job.seq AS job
   FROM job, json_each(job.tags) AS tag;
+INSERT OR IGNORE INTO job_tag SELECT key, value, job FROM tag_of_job;
 
 -- Actions on many jobs that are worked off in chunks, and how far they are.
 CREATE TABLE bulk (
