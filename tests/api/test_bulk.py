@@ -1,7 +1,6 @@
 """Bulk: one action on many jobs, at once or in the background."""
 
 import json
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -165,9 +164,9 @@ def test_matches_in_other_states_are_skipped(api: Api, queue: str) -> None:
     start_job(api, queue)
     enqueue_many(api, queue, 2)
 
-    assert bulk(api, "move", filter={"queue": queue}, move_to_queue=f"{queue}-new") == {
-        **{"affected": 2, "errors": 0, "skipped": 1}
-    }
+    done = bulk(api, "move", filter={"queue": queue}, move_to_queue=f"{queue}-new")
+
+    assert done == {"affected": 2, "errors": 0, "skipped": 1}
 
 
 def test_ids_win_over_the_filter(api: Api, queue: str) -> None:
@@ -452,10 +451,8 @@ def test_a_bulk_goes_on_after_a_restart(start_server: Callable[..., ServerProces
     api = Api(server)
     ids = enqueue_many(api, "q", 20_000)
     bulk_id = begin(api, "cancel", job_ids=ids)
-    begun = time.monotonic()
     wait_for(lambda: view(api, bulk_id)["processed"] > 0)
     assert server.stop() == 0
-    assert time.monotonic() - begun < 30
 
     server.start()
 

@@ -8,7 +8,7 @@ import pytest
 from rookery.engine.bulk import ACTIONS
 from rookery.engine.ops import CHUNK, Bulk, BulkDone, Enqueue, NewJob, NewJobBatch, PauseQueue, Refusal
 from rookery.model.job import STATES
-from rookery.store.search import JobFilter
+from rookery.store.filters import JobFilter
 from tests.unit.workbench import Workbench, kind_of
 
 ARGUMENTS: dict[str, dict[str, Any]] = {"move": {"queue": "other"}, "change_priority": {"rank": 0}}
@@ -38,14 +38,16 @@ EVENTS = {
 
 
 def bulk(bench: Workbench, action: str, *job_ids: str, **fields: Any) -> BulkDone | Refusal:
-    done: BulkDone | Refusal = bench.do(Bulk(action=action, job_ids=list(job_ids), **{**ARGUMENTS.get(action, {}), **fields}))
+    done: BulkDone | Refusal = bench.do(
+        Bulk(action=action, job_ids=list(job_ids), **{**ARGUMENTS.get(action, {}), **fields})
+    )
     return done
 
 
 def counted(bench: Workbench, queue: str) -> dict[str, int]:
     """How many jobs of a queue are really in each state."""
     sql = "SELECT state, count(*) FROM job JOIN queue ON queue.id = job.queue WHERE queue.name = ? GROUP BY state"
-    return {state: 0 for state in STATES} | dict(bench.rows(sql, queue))
+    return dict.fromkeys(STATES, 0) | dict(bench.rows(sql, queue))
 
 
 def test_the_table_of_this_file_has_every_action() -> None:
@@ -145,19 +147,25 @@ def test_jobs_of_other_namespaces_look_unknown(bench: Workbench) -> None:
 
 
 @pytest.mark.parametrize(
-    "wanted", [JobFilter(states=("pending", "scheduled")), JobFilter(queue="q"), JobFilter(rank=2)], ids=repr
+    "wanted",
+    [
+        JobFilter(states=("pending", "scheduled")),
+        JobFilter(queue="q"),
+        JobFilter(rank=2),
+        JobFilter(attempt_max=0),
+        JobFilter(tags='{"kind":"slow"}'),
+    ],
+    ids=lambda wanted: next(name for name in wanted.__struct_fields__ if getattr(wanted, name) not in (None, ())),
 )
 def test_a_job_that_has_changed_since_it_was_found_is_left_alone(bench: Workbench, wanted: JobFilter) -> None:
-    still, claimed = bench.add("q"), bench.add_in("active", "elsewhere", rank=0)
+    still, claimed = bench.add("q", tags='{"kind":"slow"}'), bench.add_in("active", "elsewhere", rank=0)
 
     assert bulk(bench, "delete", still, claimed, wanted=wanted) == BulkDone(1, 1)
     assert bench.state(claimed) == "active"
 
 
 def test_cancelled_members_let_their_batch_call_back_once(bench: Workbench) -> None:
-    enqueued = bench.do(
-        Enqueue(jobs=[NewJob(queue="q") for _ in range(3)], batch=NewJobBatch(callback_queue="done"))
-    )
+    enqueued = bench.do(Enqueue(jobs=[NewJob(queue="q") for _ in range(3)], batch=NewJobBatch(callback_queue="done")))
 
     assert bulk(bench, "cancel", *(job.job_id for job in enqueued.jobs)) == BulkDone(3, 0)
     assert bench.batch(enqueued.batch_id).failed == 3

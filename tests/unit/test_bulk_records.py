@@ -21,7 +21,7 @@ from rookery.engine.ops import (
     Sweep,
 )
 from rookery.store.bulks import BulkRecord, Targets, next_targets, read_bulk, read_open_bulks
-from rookery.store.search import JobFilter
+from rookery.store.filters import JobFilter
 from tests.unit.workbench import Workbench, kind_of
 
 

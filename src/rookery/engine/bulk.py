@@ -33,7 +33,7 @@ from rookery.engine.ops import (
     StopBulk,
 )
 from rookery.model.names import DEFAULT_NAMESPACE
-from rookery.store.search import JobFilter
+from rookery.store.filters import JobFilter, all_of, conditions_of
 
 ACTIONS: Final[dict[str, type[JobOperation]]] = {
     "retry": Retry,
@@ -209,33 +209,36 @@ def _deed(action: str, queue: str | None, rank: int | None, namespace: str) -> J
 
 def _act_on_all(ledger: Ledger, deed: JobOperation, job_ids: list[str], wanted: JobFilter | None) -> BulkDone:
     ids = tuple(dict.fromkeys(job_ids))
-    found = _find_jobs(ledger, ids)
+    found = _find_jobs(ledger, ids, wanted or JobFilter())
     affected = 0
     for job_id in ids:
         job = found.get(job_id)
-        if job is not None and _is_target(ledger, job, deed.namespace, wanted):
+        if job is not None and ledger.sees(deed.namespace, job.queue):
             affected += isinstance(manage.act(ledger, job, deed), Done)
     return BulkDone(affected, len(ids) - affected)
 
 
-def _find_jobs(ledger: Ledger, ids: tuple[str, ...]) -> dict[str, Job]:
+def _find_jobs(ledger: Ledger, ids: tuple[str, ...], wanted: JobFilter) -> dict[str, Job]:
+    """The jobs of these ids that still are what was looked for: some may have been claimed or moved since.
+
+    Payloads and errors are not looked at again: that is costly, and what is in them stays in them.
+    """
     possible = tuple([job_id for job_id in ids if "\0" not in job_id])
     if not possible:
         return {}
-    jobs = select_jobs(ledger, "WHERE id IN (SELECT value FROM carray(?))", (apsw.carray(possible),))
-    return {job.id: job for job in jobs}
-
-
-def _is_target(ledger: Ledger, job: Job, namespace: str, wanted: JobFilter | None) -> bool:
-    """Whether the caller may see the job, and it was not claimed, moved or ended since it was found."""
-    return ledger.sees(namespace, job.queue) and (
-        wanted is None
-        or (
-            (not wanted.states or job.state in wanted.states)
-            and (wanted.queue is None or ledger.queue_of(job.queue).name == wanted.queue)
-            and (wanted.rank is None or job.rank == wanted.rank)
-        )
+    quick = msgspec.structs.replace(wanted, payload_contains=None, payload_jq=None, error_contains=None)
+    conditions = all_of(conditions_of(quick))
+    jobs = select_jobs(
+        ledger,
+        f"INDEXED BY sqlite_autoindex_job_1 WHERE id IN (SELECT value FROM carray(?)) AND {conditions.text}",
+        (apsw.carray(possible), *conditions.values),
     )
+    return {
+        job.id: job
+        for job in jobs
+        if (not wanted.states or job.state in wanted.states)
+        and (wanted.queue is None or ledger.queue_of(job.queue).name == wanted.queue)
+    }
 
 
 def _open_record(ledger: Ledger, bulk_id: str, namespace: str, verb: str) -> Record | Refusal:

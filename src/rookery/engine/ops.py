@@ -10,7 +10,7 @@ import msgspec
 
 from rookery.model.job import NORMAL_RANK
 from rookery.model.names import DEFAULT_NAMESPACE
-from rookery.store.search import JobFilter
+from rookery.store.filters import JobFilter
 
 DEFAULT_LEASE: Final = 60_000
 CHUNK: Final = 500

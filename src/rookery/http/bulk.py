@@ -16,7 +16,8 @@ from rookery.http.observe import KEEPALIVE
 from rookery.http.search import SearchRequest, job_filter
 from rookery.http.values import rank
 from rookery.store.bulks import BulkRecord, BulkView, read_bulk
-from rookery.store.search import JobFilter, count_jobs, find_ids
+from rookery.store.filters import JobFilter
+from rookery.store.search import count_jobs, find_ids
 
 MOST_AT_ONCE: Final = 10_000
 """More jobs than these are worked off in the background."""
@@ -29,7 +30,9 @@ class BulkRequest(msgspec.Struct):
     filter: Annotated[SearchRequest | None, says("Or all the jobs that a search with it finds")] = None
     action: Annotated[
         str | None,
-        says("Required: `retry`, `delete`, `cancel`, `move`, `requeue`, `change_priority`, `hold`, `approve`, `reject`"),
+        says(
+            "Required: `retry`, `delete`, `cancel`, `move`, `requeue`, `change_priority`, `hold`, `approve`, `reject`"
+        ),
     ] = None
     move_to_queue: Annotated[str | None, says("Where to `move` them")] = None
     priority: Annotated[str | int | None, says("What to `change_priority` to")] = None

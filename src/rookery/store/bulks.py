@@ -7,7 +7,8 @@ import msgspec
 
 from rookery.model.instants import format_instant
 from rookery.model.names import DEFAULT_NAMESPACE
-from rookery.store.search import JobFilter, find_ids
+from rookery.store.filters import JobFilter
+from rookery.store.search import find_ids
 
 
 class BulkView(msgspec.Struct):
@@ -98,9 +99,7 @@ def next_targets(db: apsw.Connection, record: BulkRecord, limit: int) -> Targets
     if record.filter is None:
         return _listed_targets(db, record, limit)
     wanted = msgspec.json.decode(record.filter, type=JobFilter)
-    job_ids, position = find_ids(
-        db, wanted, record.namespace, up_to=record.up_to, after=record.position, limit=limit
-    )
+    job_ids, position = find_ids(db, wanted, record.namespace, up_to=record.up_to, after=record.position, limit=limit)
     return Targets(job_ids, position, is_last=len(job_ids) < limit)
 
 
@@ -108,7 +107,11 @@ def _listed_targets(db: apsw.Connection, record: BulkRecord, limit: int) -> Targ
     """A place is the number of a list and how many of its jobs are done."""
     n, done = (int(part) for part in (record.position or "0:0").split(":"))
     row = db.execute(
-        "SELECT job_ids, n = (SELECT max(n) FROM bulk_target WHERE bulk = ?1) FROM bulk_target WHERE bulk = ?1 AND n = ?2",
+        """
+        SELECT job_ids, n = (SELECT max(n) FROM bulk_target WHERE bulk = ?1)
+          FROM bulk_target
+         WHERE bulk = ?1 AND n = ?2
+        """,
         (record.id, n),
     ).fetchone()
     if row is None:
