@@ -228,6 +228,7 @@ def _find_jobs(ledger: Ledger, ids: tuple[str, ...], wanted: JobFilter) -> dict[
         return {}
     quick = msgspec.structs.replace(wanted, payload_contains=None, payload_jq=None, error_contains=None)
     conditions = all_of(conditions_of(quick))
+    # By their ids, which no other index may seem better than.
     jobs = select_jobs(
         ledger,
         f"INDEXED BY sqlite_autoindex_job_1 WHERE id IN (SELECT value FROM carray(?)) AND {conditions.text}",

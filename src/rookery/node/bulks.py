@@ -30,7 +30,7 @@ from rookery.engine.ops import (
 )
 from rookery.node.batcher import Batcher, Overloaded, StorageDown, resolver
 from rookery.node.news import News
-from rookery.node.reads import Reads, ReadTimeout
+from rookery.node.reads import Reads
 from rookery.store.bulks import BulkRecord, Targets, next_targets, read_open_bulks
 
 logger = logging.getLogger(__name__)
@@ -62,7 +62,6 @@ class Bulks:
         self._being_listed: set[str] = set()
         self._has_work = asyncio.Event()
         self._chunk = CHUNK
-        self._looks = 0
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -160,20 +159,16 @@ class Bulks:
 
     async def _look(self, record: BulkRecord) -> Targets | None:
         """The next jobs. If they cannot be found after some tries, the record fails, and others have their turn."""
-        try:
-            targets = await self._reads.run(partial(next_targets, record=record, limit=self._chunk))
-        except Exception as error:
-            self._looks += 1
-            if not isinstance(error, ReadTimeout):
-                logger.exception("the jobs of bulk operation %s cannot be found", record.id)
-            if self._looks == _MOST_LOOKS:
-                self._looks = 0
-                await self._stop_record(record, f"the jobs cannot be found: {error}")
-            else:
+        fault: Exception | None = None
+        for _ in range(_MOST_LOOKS):
+            try:
+                return await self._reads.run(partial(next_targets, record=record, limit=self._chunk))
+            except Exception as error:
+                fault = error
+                logger.warning("the jobs of bulk operation %s cannot be found: %r", record.id, error)
                 await asyncio.sleep(_PAUSE_AFTER_FAULT)
-            return None
-        self._looks = 0
-        return targets
+        await self._stop_record(record, f"the jobs cannot be found: {fault}")
+        return None
 
     async def _run_chunk(self, record: BulkRecord, targets: Targets) -> None:
         """Do a chunk. If a bug shows in it, the next one is smaller, until only the job is left that it shows in."""
