@@ -32,7 +32,7 @@ from rookery.engine.ops import (
 from tests.conftest import START
 from tests.unit.workbench import Workbench
 
-SMALL = {"CONSTANT", "given", "machine", "queue", "unblocking", "worker"}
+SMALL = {"CONSTANT", "given", "machine", "queue", "tag", "unblocking", "worker"}
 
 
 def one_of_each(bench: Workbench) -> None:
@@ -54,7 +54,7 @@ def one_of_each(bench: Workbench) -> None:
 
 
 OPERATIONS: dict[str, AnyOperation] = {
-    "enqueue": Enqueue(jobs=[NewJob(queue="q", id="new", unique_key="n", depends_on=["ready"])]),
+    "enqueue": Enqueue(jobs=[NewJob(queue="q", id="new", unique_key="n", depends_on=["ready"], tags='{"a":"b"}')]),
     "claim": Claim(queues=("q", "other"), count=1, worker_id="w1"),
     "ack": Ack(items=[Completion("ready")]),
     "fail": Fail(items=[Failure("ready")]),

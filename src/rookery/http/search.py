@@ -23,6 +23,7 @@ DEFAULT_PAGE: Final = 50
 LARGEST_PAGE: Final = 1000
 MOST_IDS: Final = 1000
 MOST_TAGS: Final = 100
+LONGEST_TEXT: Final = 4096
 
 _TIME: Final = "RFC 3339, or a day like `2026-02-10`"
 
@@ -147,7 +148,16 @@ async def _answer(call: Call, request: SearchRequest) -> Answer:
     return await call.node.reads.run(read)
 
 
-_TEXTS: Final = ("payload_contains", "unique_key", "batch_id", "worker_id", "parent_id", "chain_id", "error_contains")
+_TEXTS: Final = (
+    "payload_contains",
+    "unique_key",
+    "batch_id",
+    "worker_id",
+    "parent_id",
+    "chain_id",
+    "error_contains",
+    "job_id_prefix",
+)
 
 
 def job_filter(call: Call, request: SearchRequest) -> JobFilter:
@@ -157,19 +167,25 @@ def job_filter(call: Call, request: SearchRequest) -> JobFilter:
             payload_jq.parse(request.payload_jq)
         except payload_jq.BadExpression as error:
             raise invalid(f"payload_jq: {error}") from None
+    texts: dict[str, Any] = {field: _text(getattr(request, field), field) for field in _TEXTS}
     return JobFilter(
         queue=call.queue(request.queue) if request.queue and request.queue.strip() else None,
         states=_states(request.state),
         rank=None if request.priority is None else rank(request.priority),
         tags=_tags(request.tags),
         payload_jq=request.payload_jq or None,
-        job_id_prefix=request.job_id_prefix or None,
         has_errors=request.has_errors,
         attempt_min=_attempts(request.attempt_min, "attempt_min"),
         attempt_max=_attempts(request.attempt_max, "attempt_max"),
-        **{field: getattr(request, field) or None for field in _TEXTS},
+        **texts,
         **_times(request),
     )
+
+
+def _text(text: str | None, field: str) -> str | None:
+    if text and len(text) > LONGEST_TEXT:
+        raise invalid(f"{field} has {len(text)} characters, the limit is {LONGEST_TEXT}")
+    return text or None
 
 
 def _states(given: list[str] | str | None) -> tuple[str, ...]:

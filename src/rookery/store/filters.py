@@ -1,5 +1,7 @@
 """Which jobs somebody wants, as SQL: conditions on rows of `job`, and the indexes that answer some of them alone."""
 
+import re
+from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -47,11 +49,33 @@ class Sql(NamedTuple):
     values: tuple[Any, ...] = ()
 
 
+class Source(NamedTuple):
+    """An index that finds all jobs that meet a condition: their seqs, and the first and the last of these."""
+
+    seqs: Sql
+    ends: Sql | None
+
+    def counted(self) -> Sql:
+        """How many there are."""
+        return Sql(f"SELECT count(*) FROM ({self.seqs.text})", self.seqs.values)
+
+
 class Condition(NamedTuple):
-    """What a job must be like. `source` finds the seqs of exactly these jobs by an index, if there is one."""
+    """What a job must be like, and the index that answers it alone, if there is one."""
 
     sql: Sql
-    source: Sql | None = None
+    source: Source | None = None
+
+
+def _equals(seqs: Sql) -> Source:
+    """An index on a value: its entries for one value are in the order of seq, so that both ends are at hand."""
+    ends = f"SELECT (SELECT min(seq) FROM ({seqs.text})), (SELECT max(seq) FROM ({seqs.text}))"
+    return Source(seqs, Sql(ends, seqs.values * 2))
+
+
+def _ranges(seqs: Sql) -> Source:
+    """An index on a range of values: one look at all its entries finds the ends."""
+    return Source(seqs, Sql(f"SELECT min(seq), max(seq) FROM ({seqs.text})", seqs.values))
 
 
 _TIMES: Final = {
@@ -61,7 +85,6 @@ _TIMES: Final = {
     "started": "started_at",
     "expire": "expire_at",
 }
-_INDEXED_TIMES: Final = ("created_at", "scheduled_at")
 _LINKS: Final = ("unique_key", "batch_id", "chain_id", "parent_id")
 _LAST: Final = "\U0010ffff"
 
@@ -71,11 +94,11 @@ def conditions_of(wanted: JobFilter) -> list[Condition]:
     conditions: list[Condition] = []
     if wanted.job_id_prefix is not None:
         prefix = Sql("id >= ? AND id < ?", (wanted.job_id_prefix, wanted.job_id_prefix + _LAST))
-        conditions.append(Condition(prefix, _jobs_with(prefix)))
+        conditions.append(Condition(prefix, _ranges(_jobs_with(prefix))))
     for column in _LINKS:
         if (value := getattr(wanted, column)) is not None:
             link = Sql(f"{column} = ?", (value,))
-            conditions.append(Condition(link, _jobs_with(link)))
+            conditions.append(Condition(link, _equals(_jobs_with(link))))
     if wanted.tags is not None:
         conditions.extend(_has_tag(key, value) for key, value in msgspec.json.decode(wanted.tags).items())
     conditions.extend(_times(wanted))
@@ -119,51 +142,55 @@ def _has_tag(key: str, value: Any) -> Condition:
     tag, values = f"key = ? AND value = {quoted}", (key, value)
     return Condition(
         Sql(f"EXISTS (SELECT 1 FROM job_tag WHERE {tag} AND job_tag.job = job.seq)", values),
-        Sql(f"SELECT job AS seq FROM job_tag WHERE {tag}", values),
+        _equals(Sql(f"SELECT job AS seq FROM job_tag WHERE {tag}", values)),
     )
 
 
-def _times(wanted: JobFilter) -> list[Condition]:
-    conditions = []
+def _times(wanted: JobFilter) -> Iterator[Condition]:
     for name, column in _TIMES.items():
-        bounds = [(">", getattr(wanted, f"{name}_after")), ("<", getattr(wanted, f"{name}_before"))]
+        bounds = ((">", getattr(wanted, f"{name}_after")), ("<", getattr(wanted, f"{name}_before")))
         given = [(sign, at) for sign, at in bounds if at is not None]
         if given:
-            values = tuple(at for _, at in given)
-            sql = Sql(" AND ".join(f"{column} {sign} ?" for sign, _ in given), values)
-            source = _jobs_with(sql) if column in _INDEXED_TIMES else None
-            if column == "completed_at":
-                # A completed job has ended when it completed, and there is an index of ends.
-                ended = " AND ".join(f"ended_at {sign} ?" for sign, _ in given)
-                sql = Sql(f"{sql.text} AND {ended}", values * 2)
-                source = _jobs_with(sql)
-            conditions.append(Condition(sql, source))
-    return conditions
+            sql = Sql(" AND ".join(f"{column} {sign} ?" for sign, _ in given), tuple(at for _, at in given))
+            yield Condition(sql, _index_of_times(column, sql))
 
 
-def _errors(wanted: JobFilter) -> list[Condition]:
-    conditions = []
+def _index_of_times(column: str, sql: Sql) -> Source | None:
+    """Searches walk along `created_at` anyway, so its ends are not looked for."""
+    match column:
+        case "created_at":
+            return Source(_jobs_with(sql), None)
+        case "scheduled_at":
+            return _ranges(_jobs_with(sql))
+        case "completed_at":
+            # A completed job has ended when it completed, and there is an index of ends.
+            ended = sql.text.replace(column, "ended_at")
+            return _ranges(_jobs_with(Sql(f"{ended} AND completed_at IS NOT NULL", sql.values)))
+    return None
+
+
+def _errors(wanted: JobFilter) -> Iterator[Condition]:
     any_error = "EXISTS (SELECT 1 FROM error WHERE error.job = job.seq)"
     if wanted.has_errors:
-        conditions.append(Condition(Sql(any_error), Sql("SELECT DISTINCT job AS seq FROM error")))
+        yield Condition(Sql(any_error), _ranges(Sql("SELECT DISTINCT job AS seq FROM error")))
     elif wanted.has_errors is not None:
-        conditions.append(Condition(Sql(f"NOT {any_error}")))
+        yield Condition(Sql(f"NOT {any_error}"))
     if wanted.error_contains is not None:
-        source = Sql(
-            "SELECT DISTINCT job AS seq FROM error WHERE instr(lower(error), ?) > 0", (_lower(wanted.error_contains),)
-        )
-        conditions.append(Condition(Sql(f"seq IN ({source.text})", source.values), source))
-    return conditions
+        like_it = "SELECT DISTINCT job AS seq FROM error WHERE instr(lower(error), ?) > 0"
+        seqs = Sql(like_it, (_lower(wanted.error_contains),))
+        yield Condition(Sql(f"seq IN ({seqs.text})", seqs.values), _ranges(seqs))
 
 
 def _payload_contains(text: str) -> Sql:
-    """JSON may write letters beyond ASCII as they are or as escapes; a payload is kept as its producer wrote it."""
-    spellings = dict.fromkeys((_lower(text), _lower(_escaped(text))))
-    found = " OR ".join("instr(lower(payload), ?) > 0" for _ in spellings)
-    return Sql(found, tuple(spellings))
+    """LIKE is faster than instr(lower()). Payloads are kept as they came, letters beyond ASCII escaped or not."""
+    text = text.replace("\0", "\\u0000")
+    spellings = dict.fromkeys((text, _escaped(text)))
+    patterns = (re.sub("[%_!]", r"!\g<0>", spelling) for spelling in spellings)
+    return Sql(" OR ".join("payload LIKE ? ESCAPE '!'" for _ in spellings), tuple(f"%{part}%" for part in patterns))
 
 
 def _escaped(text: str) -> str:
+    """As JSON that keeps to ASCII writes it."""
     units = text.encode("utf-16-be")
     codes = (int.from_bytes(units[at : at + 2]) for at in range(0, len(units), 2))
     return "".join(chr(code) if code < 128 else f"\\u{code:04x}" for code in codes)

@@ -164,14 +164,15 @@ def compile(expression: Expression, payload: str) -> tuple[str, tuple[Any, ...]]
     if expression.operator == "contains":
         return _compile_contains(expression, payload, path)
     if expression.operator == "startswith":
-        return f"instr({value}, ?) = 1 AND {type} = 'text'", (path, expression.literal, path)
+        return f"CASE WHEN instr({value}, ?) = 1 THEN {type} = 'text' END", (path, expression.literal, path)
     sign = _COMPARISONS[expression.operator]
     if expression.literal is None:
         return f"{value} IS {'NOT ' if sign == '<>' else ''}NULL", (path,)
     if isinstance(expression.literal, bool):
         return _compile_boolean(expression, type, path)
     types = "'text'" if isinstance(expression.literal, str) else "'integer', 'real'"
-    text = f"{value} {sign} ? AND {type} IN ({types})"
+    # With AND, SQLite would ask for the type first, of every payload.
+    text = f"CASE WHEN {value} {sign} ? THEN {type} IN ({types}) END"
     values: tuple[Any, ...] = (path, expression.literal, path)
     return (f"{value} IS NULL OR {text}", (path, *values)) if sign == "<>" else (text, values)
 
@@ -202,10 +203,18 @@ def _compile_contains(expression: Expression, payload: str, path: str) -> tuple[
         CASE json_type({payload}, ?)
         WHEN 'text' THEN instr({payload} ->> ?, ?) > 0
         WHEN 'array' THEN EXISTS (
-          SELECT 1 FROM json_each({payload}, ?) AS element
-           WHERE CASE WHEN element.type IN ('true', 'false', 'null') THEN element.type ELSE element.atom || '' END = ?)
+          SELECT 1 FROM json_each(jsonb_extract({payload}, ?)) AS element WHERE {_is_element(expression.literal)})
         END"""
     return text, (path, path, expression.literal, path, expression.literal)
+
+
+def _is_element(literal: Literal) -> str:
+    """Asks for no more than this literal needs: every column of an element costs time. SQLite's true is 1."""
+    if literal in ("true", "false", "null"):
+        return "? IN (element.type, element.atom)"
+    if literal in ("0", "1"):
+        return "element.atom || '' = ? AND element.type NOT IN ('true', 'false')"
+    return "element.atom || '' = ?"
 
 
 def _compile_length(expression: Expression, payload: str, path: str) -> tuple[str, tuple[Any, ...]]:
@@ -213,7 +222,7 @@ def _compile_length(expression: Expression, payload: str, path: str) -> tuple[st
         CASE coalesce(json_type({payload}, ?), 'null')
         WHEN 'array' THEN json_array_length({payload}, ?)
         WHEN 'text' THEN length({payload} ->> ?)
-        WHEN 'object' THEN (SELECT count(*) FROM json_each({payload}, ?))
+        WHEN 'object' THEN (SELECT count(*) FROM json_each(jsonb_extract({payload}, ?)))
         WHEN 'null' THEN 0
         END {_COMPARISONS[expression.operator]} ?"""
     return text, (path, path, path, path, expression.literal)

@@ -27,7 +27,7 @@ SORTS: Final = {
     "attempt": "attempt",
 }
 DEFAULT_SORT: Final = "created_at"
-_BY_CREATION: Final = SORTS[DEFAULT_SORT]
+_ALL: Final = Sql("TRUE")
 
 Position = tuple[int, str]
 """Where a job stands in an order: the value it is sorted by, and its id."""
@@ -72,29 +72,14 @@ def search(
     db: apsw.Connection, wanted: JobFilter, namespace: str, order: Order, limit: int, after: Position | None = None
 ) -> Found:
     """The first `limit` jobs behind a position. Runs in one view of the store, so that page and total agree."""
-    scope, conditions = _Scope(db, wanted, namespace), conditions_of(wanted)
-    position = order.start if after is None else after
-    if not scope.total:
-        return Found([], 0)
-    if not conditions:
-        return Found(_page(db, scope, [], order, position, limit), scope.total)
-    few = _few(db, scope, conditions)
-    if few is not None:
-        rows = _rows_among(db, few, scope, conditions, order)
-        rows.sort(reverse=order.is_descending)
-        return Found(list(islice((row for row in rows if order.is_behind(row, position)), limit)), len(rows))
-    return Found(_page(db, scope, conditions, order, position, limit), _count(db, scope, conditions))
+    matches = _Matches(db, wanted, namespace)
+    matches.look_for_few()
+    return Found(matches.page(order, order.start if after is None else after, limit), matches.count())
 
 
 def count_jobs(db: apsw.Connection, wanted: JobFilter, namespace: str) -> int:
     """How many jobs match."""
-    scope, conditions = _Scope(db, wanted, namespace), conditions_of(wanted)
-    if not conditions or not scope.total:
-        return scope.total
-    few = _few_by_index(db, conditions)
-    if few is not None:
-        return len(_rows_among(db, few, scope, conditions, Order()))
-    return _count(db, scope, conditions)
+    return _Matches(db, wanted, namespace).count()
 
 
 def find_ids(
@@ -106,15 +91,9 @@ def find_ids(
     no longer, do not disturb the walk.
     """
     order = Order(is_descending=False)
-    scope = _Scope(db, wanted, namespace)
-    conditions = [Condition(Sql("seq <= ?", (up_to,))), *conditions_of(wanted)]
+    matches = _Matches(db, wanted, namespace, Condition(Sql("seq <= ?", (up_to,))))
     position = order.start if after is None else msgspec.json.decode(after, type=Position)
-    few = _few_by_index(db, conditions) if scope.total else []
-    if few is None:
-        rows = _page(db, scope, conditions, order, position, limit)
-    else:
-        found = _rows_among(db, few, scope, conditions, order)
-        rows = sorted(row for row in found if order.is_behind(row, position))[:limit]
+    rows = matches.page(order, position, limit)
     return [id for _, id, _ in rows], msgspec.json.encode(rows[-1][:2]).decode() if rows else None
 
 
@@ -129,13 +108,17 @@ class _Scope:
         if namespace != DEFAULT_NAMESPACE:
             conditions.append("namespace = ?")
             values.append(namespace)
-        self.is_everything = not values and not wanted.states
-        states = [state for state in STATES if not wanted.states or state in wanted.states]
         where = " AND ".join(conditions)
-        self.queues = Sql(f"SELECT id FROM queue WHERE {where}", tuple(values))
-        self.states = states
+        states = [state for state in STATES if not wanted.states or state in wanted.states]
+        self.is_everything = not values and not wanted.states
         self.pairs: list[tuple[int, str]] = []
         self.total: int = 0
+        self.condition = Condition(
+            Sql(
+                f"queue IN (SELECT id FROM queue WHERE {where}) AND state IN ({', '.join('?' * len(states))})",
+                (*values, *states),
+            )
+        )
         if self.is_everything:
             self.total = db.execute(f"SELECT coalesce(sum({' + '.join(STATES)}), 0) FROM queue").get
             return
@@ -148,111 +131,122 @@ class _Scope:
         if self.is_everything:
             return Sql("job")
         return Sql(
-            "json_each(?) AS pair CROSS JOIN job INDEXED BY job_of_queue "
-            "ON job.queue = pair.value ->> 0 AND job.state = pair.value ->> 1",
+            """
+            (SELECT value ->> 0 AS in_queue, value ->> 1 AS in_state FROM json_each(?)) AS pair
+             CROSS JOIN job INDEXED BY job_of_queue ON queue = pair.in_queue AND state = pair.in_state
+            """,
             (msgspec.json.encode(self.pairs).decode(),),
         )
 
-    def condition(self) -> Condition:
-        """That a job is in it."""
-        marks = ", ".join("?" * len(self.states))
-        return Condition(
-            Sql(f"queue IN ({self.queues.text}) AND state IN ({marks})", (*self.queues.values, *self.states))
-        )
 
+class _Matches:
+    """The jobs that match: all in a scope, or a few that are known by their seqs, or those that meet conditions."""
 
-def _few(db: apsw.Connection, scope: _Scope, conditions: list[Condition]) -> list[int] | None:
-    """The seqs of a few jobs among which all that match are, or None if there are not few."""
-    few = _few_by_index(db, conditions)
-    if few is None and not (len(conditions) == 1 and conditions[0].source is not None):
-        jobs, where = scope.jobs(), all_of(conditions)
-        few = _at_most_few(db, Sql(f"SELECT seq FROM {jobs.text} WHERE {where.text}", (*jobs.values, *where.values)))
-    return few
+    def __init__(self, db: apsw.Connection, wanted: JobFilter, namespace: str, *more: Condition) -> None:
+        self._db = db
+        self._scope = _Scope(db, wanted, namespace)
+        self._conditions = [*more, *conditions_of(wanted)]
+        self._few: list[int] | None = None
+        self._total: int | None = None
+        if not self._scope.total:
+            self._few = []
+        elif not self._conditions:
+            self._total = self._scope.total
+        else:
+            self._ask_indexes()
 
-
-def _few_by_index(db: apsw.Connection, conditions: list[Condition]) -> list[int] | None:
-    """The same, where an index answers one of the conditions."""
-    for condition in conditions:
-        if condition.source is not None:
-            few = _at_most_few(db, condition.source)
+    def _ask_indexes(self) -> None:
+        """Let each index that answers a condition name the jobs that meet it, or else say where they lie."""
+        sources = [condition.source for condition in self._conditions if condition.source is not None]
+        for source in sources:
+            few = self._at_most_few(source.seqs)
             if few is not None:
-                return few
-    return None
+                self._few = self._matching(few)
+                return
+        if self._scope.is_everything and len(sources) == len(self._conditions) == 1:
+            self._total = self._get(sources[0].counted())
+        for source in sources:
+            if source.ends is not None:
+                ends = self._get(source.ends)
+                self._conditions.append(Condition(Sql("seq BETWEEN ? AND ?", ends)))
+
+    def look_for_few(self) -> None:
+        """Go through the jobs until there are more than a few matches: if they stay few, that is all the work."""
+        if self._few is None and self._total is None:
+            self._few = self._at_most_few(self._select("seq"))
+
+    def count(self) -> int:
+        """How many there are."""
+        if self._few is not None:
+            return len(self._few)
+        if self._total is None:
+            self._total = self._get(self._select("count(*)"))
+        return self._total
+
+    def page(self, order: Order, position: Position, limit: int) -> list[Row]:
+        """The first `limit` behind a position."""
+        if self._few is not None:
+            return self._walk(_among(self._few), _ALL, order, position, limit) if self._few else []
+        where = all_of(self._conditions)
+        if order.sort != DEFAULT_SORT:
+            return self._walk(self._scope.jobs(), where, order, position, limit)
+        if self._scope.is_everything:
+            return self._walk(Sql("job INDEXED BY job_by_creation"), where, order, position, limit)
+        chunk = limit // len(self._scope.pairs) + 1
+        pairs = [self._walk_pair(pair, where, order, position, chunk) for pair in self._scope.pairs]
+        return list(islice(heapq.merge(*pairs, reverse=order.is_descending), limit))
+
+    def _walk_pair(
+        self, pair: tuple[int, str], where: Sql, order: Order, position: Position, chunk: int
+    ) -> Iterator[Row]:
+        """The matches in one state of one queue, a chunk at a time."""
+        matching = Sql(f"queue = ? AND state = ? AND {where.text}", (*pair, *where.values))
+        while True:
+            rows = self._walk(Sql("job INDEXED BY job_of_queue"), matching, order, position, chunk)
+            yield from rows
+            if len(rows) < chunk:
+                return
+            position = rows[-1][:2]
+
+    def _walk(self, jobs: Sql, where: Sql, order: Order, position: Position, limit: int) -> list[Row]:
+        behind = order.behind(position)
+        rows: list[Any] = self._db.execute(
+            f"""
+            SELECT {SORTS[order.sort]}, id, seq
+              FROM {jobs.text}
+             WHERE {where.text} AND {behind.text}
+             {order.sql}
+             LIMIT ?
+            """,
+            (*jobs.values, *where.values, *behind.values, limit),
+        ).fetchall()
+        return rows
+
+    def _select(self, columns: str) -> Sql:
+        jobs, where = self._scope.jobs(), all_of(self._conditions)
+        return Sql(f"SELECT {columns} FROM {jobs.text} WHERE {where.text}", (*jobs.values, *where.values))
+
+    def _matching(self, seqs: list[int]) -> list[int]:
+        """Those of a few jobs that match."""
+        if not seqs:
+            return []
+        few, where = _among(seqs), all_of([*self._conditions, self._scope.condition])
+        return self._seqs(Sql(f"SELECT seq FROM {few.text} WHERE {where.text}", (*few.values, *where.values)))
+
+    def _at_most_few(self, source: Sql) -> list[int] | None:
+        seqs = self._seqs(Sql(f"{source.text} LIMIT ?", (*source.values, FEW + 1)))
+        return None if len(seqs) > FEW else seqs
+
+    def _seqs(self, source: Sql) -> list[int]:
+        """All in one row: every row is a chance for other threads to make this one wait."""
+        found = self._get(Sql(f"SELECT json_group_array(seq) FROM ({source.text})", source.values))
+        return msgspec.json.decode(found, type=list[int])
+
+    def _get(self, sql: Sql) -> Any:
+        """A single value, or row."""
+        return self._db.execute(sql.text, sql.values).get
 
 
-def _at_most_few(db: apsw.Connection, source: Sql) -> list[int] | None:
-    found: list[Any] = db.execute(f"SELECT seq FROM ({source.text}) LIMIT ?", (*source.values, FEW + 1)).fetchall()
-    return None if len(found) > FEW else [seq for (seq,) in found]
-
-
-def _rows_among(
-    db: apsw.Connection, seqs: list[int], scope: _Scope, conditions: list[Condition], order: Order
-) -> list[Row]:
-    """Those of a few jobs that match."""
-    if not seqs:
-        return []
-    where = all_of([*conditions, scope.condition()])
-    rows: list[Any] = db.execute(
-        f"""
-        SELECT {SORTS[order.sort]}, id, seq
-          FROM carray(?) AS few
-         CROSS JOIN job ON seq = few.value
-         WHERE {where.text}
-        """,
-        (apsw.carray(array("q", seqs)), *where.values),
-    ).fetchall()
-    return rows
-
-
-def _count(db: apsw.Connection, scope: _Scope, conditions: list[Condition]) -> int:
-    if scope.is_everything and len(conditions) == 1 and conditions[0].source is not None:
-        text, values = conditions[0].source
-        matching = Sql(f"({text})", values)
-    else:
-        jobs, where = scope.jobs(), all_of(conditions)
-        matching = Sql(f"{jobs.text} WHERE {where.text}", (*jobs.values, *where.values))
-    count: int = db.execute(f"SELECT count(*) FROM {matching.text}", matching.values).get
-    return count
-
-
-def _page(
-    db: apsw.Connection, scope: _Scope, conditions: list[Condition], order: Order, position: Position, limit: int
-) -> list[Row]:
-    """The first `limit` matches behind a position."""
-    if order.sort != DEFAULT_SORT:
-        return _sorted_page(db, scope, conditions, order, position, limit)
-    where = all_of(conditions)
-    if scope.is_everything:
-        return _walk(db, "job INDEXED BY job_by_creation", where, order, position, limit)
-    pairs = [_walk_pair(db, pair, where, order, position, limit // len(scope.pairs) + 1) for pair in scope.pairs]
-    return list(islice(heapq.merge(*pairs, reverse=order.is_descending), limit))
-
-
-def _sorted_page(
-    db: apsw.Connection, scope: _Scope, conditions: list[Condition], order: Order, position: Position, limit: int
-) -> list[Row]:
-    """The same for an order that has no index: all matches are looked at, the first are kept."""
-    jobs, where = scope.jobs(), all_of(conditions)
-    return _walk(db, jobs.text, Sql(where.text, (*jobs.values, *where.values)), order, position, limit)
-
-
-def _walk_pair(
-    db: apsw.Connection, pair: tuple[int, str], where: Sql, order: Order, position: Position, chunk: int
-) -> Iterator[Row]:
-    """The matches in one state of one queue, a chunk at a time."""
-    matching = Sql(f"queue = ? AND state = ? AND {where.text}", (*pair, *where.values))
-    while True:
-        rows = _walk(db, "job INDEXED BY job_of_queue", matching, order, position, chunk)
-        yield from rows
-        if len(rows) < chunk:
-            return
-        position = rows[-1][:2]
-
-
-def _walk(db: apsw.Connection, jobs: str, where: Sql, order: Order, position: Position, limit: int) -> list[Row]:
-    behind = order.behind(position)
-    rows: list[Any] = db.execute(
-        f"SELECT {SORTS[order.sort]}, id, seq FROM {jobs} WHERE {where.text} AND {behind.text} {order.sql} LIMIT ?",
-        (*where.values, *behind.values, limit),
-    ).fetchall()
-    return rows
+def _among(seqs: list[int]) -> Sql:
+    """A few jobs, as what stands behind FROM."""
+    return Sql("carray(?) AS few CROSS JOIN job ON seq = few.value", (apsw.carray(array("q", seqs)),))
