@@ -1,6 +1,7 @@
 """The server from outside: single enqueues, whole lives in batches, latency, and many open polls."""
 
 import asyncio
+import json
 import re
 import statistics
 import subprocess
@@ -8,6 +9,7 @@ import tempfile
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from bench.client import Connection
 from bench.filled import QUEUE
@@ -21,7 +23,7 @@ PAYLOAD = {"to": "someone@example.com", "template": "welcome", "n": 42}
 _WRK_SCRIPT = """
 wrk.method = "POST"
 wrk.headers["Content-Type"] = "application/json"
-wrk.body = '{"queue":"bench","payload":{"to":"someone@example.com","template":"welcome","n":42}}'
+wrk.body = '%s'
 done = function(summary)
   local errors = summary.errors
   io.write("errors ", errors.status + errors.connect + errors.read + errors.timeout, "\\n")
@@ -31,11 +33,20 @@ end
 
 def single_enqueues(server: Running, seconds: float) -> float:
     """Requests a second of `wrk` with 64 connections."""
+    return _requests(server, "/enqueue", {"queue": "bench", "payload": PAYLOAD}, seconds)
+
+
+def single_fetches(server: Running, seconds: float) -> float:
+    """The same, each request a fetch of a job that is there."""
+    return _requests(server, "/fetch", {"queues": [QUEUE], "worker_id": "w", "lease_duration": 3600}, seconds)
+
+
+def _requests(server: Running, path: str, body: dict[str, Any], seconds: float) -> float:
     with tempfile.NamedTemporaryFile("w", suffix=".lua") as script:
-        script.write(_WRK_SCRIPT)
+        script.write(_WRK_SCRIPT % json.dumps(body))
         script.flush()
         command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds:.0f}", "-s", script.name]
-        output = subprocess.check_output([*command, f"http://127.0.0.1:{server.port}/api/v1/enqueue"], text=True)
+        output = subprocess.check_output([*command, f"http://127.0.0.1:{server.port}/api/v1{path}"], text=True)
     if "errors 0" not in output:
         raise RuntimeError(output)
     return float(re.findall(r"Requests/sec:\s+([\d.]+)", output)[0])

@@ -50,7 +50,7 @@ def _jobs(db, state: str, offset: int, count: int) -> None:  # type: ignore[no-u
         "backoff": "'exponential'",
         "base_delay": "5000",
         "max_delay": "600000",
-        "created_at": ":created",
+        "created_at": ":created + n / 500",
         "scheduled_at": "iif(:state = 'scheduled', :ahead + n, NULL)",
         "completed_at": "iif(:state = 'completed', :created, NULL)",
         "ended_at": f"iif(:state = 'completed', {_FAR_AHEAD}, NULL)",

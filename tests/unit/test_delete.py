@@ -2,7 +2,7 @@
 
 import pytest
 
-from rookery.engine.ops import Cancel, Delete, Done, Hold, Refusal
+from rookery.engine.ops import Delete, Done, Refusal
 from tests.unit.workbench import Workbench, kind_of
 
 STATES = ["pending", "active", "scheduled", "retrying", "held", "completed", "dead", "cancelled"]
@@ -10,22 +10,7 @@ STATES = ["pending", "active", "scheduled", "retrying", "held", "completed", "de
 
 @pytest.mark.parametrize("state", STATES)
 def test_a_job_can_be_deleted_in_any_state(bench: Workbench, state: str) -> None:
-    job_id = bench.add(
-        max_retries=1 if state == "dead" else 3, scheduled_at=bench.now + 9000 if state == "scheduled" else None
-    )
-    if state == "active":
-        bench.take()
-    elif state == "retrying":
-        bench.fail(bench.take())
-    elif state == "held":
-        bench.do(Hold(job_id=job_id))
-    elif state == "completed":
-        bench.run()
-    elif state == "dead":
-        bench.bury()
-    elif state == "cancelled":
-        bench.do(Cancel(job_id=job_id))
-    assert bench.state(job_id) == state
+    job_id = bench.add_in(state)
 
     assert bench.do(Delete(job_id=job_id)) == Done("deleted")
 

@@ -14,11 +14,13 @@ from hypothesis import strategies as st
 
 import rookery.engine
 from rookery.engine import Batch, Machine
+from rookery.engine.bulk import ACTIONS
 from rookery.engine.ops import (
     Ack,
     AnyOperation,
     AppendLogs,
     Approve,
+    Bulk,
     Cancel,
     Claim,
     ClearQueue,
@@ -39,6 +41,7 @@ from rookery.engine.ops import (
     RecordDeliveries,
     Reject,
     Release,
+    Requeue,
     ResumeQueue,
     Retry,
     Return,
@@ -87,6 +90,16 @@ deliveries = st.builds(
 )
 
 
+def bulks() -> st.SearchStrategy[Bulk]:
+    return st.builds(
+        Bulk,
+        action=st.sampled_from(sorted(ACTIONS)),
+        job_ids=st.lists(ids, max_size=6),
+        queue=names,
+        rank=st.integers(0, 2),
+    )
+
+
 def operations() -> st.SearchStrategy[list[AnyOperation]]:
     queues = st.lists(names, min_size=1, max_size=3).map(tuple)
     agent_status = st.sampled_from([None, "continue", "done"])
@@ -108,7 +121,8 @@ def operations() -> st.SearchStrategy[list[AnyOperation]]:
         st.builds(Release, items=st.lists(st.builds(Return, job_id=ids), max_size=2)),
         st.builds(Move, job_id=ids, queue=names),
         st.builds(AppendLogs, job_id=ids, lines=st.lists(st.builds(LogLine, message=names), max_size=3)),
-        *[st.builds(kind, job_id=ids) for kind in (Retry, Cancel, Delete, Hold, Approve, Reject)],
+        *[st.builds(kind, job_id=ids) for kind in (Retry, Requeue, Cancel, Delete, Hold, Approve, Reject)],
+        bulks(),
         *[st.builds(kind, queue=names) for kind in (PauseQueue, ResumeQueue, ClearQueue)],
         st.builds(LimitConcurrency, queue=names, max_active=st.none() | st.integers(1, 3)),
         st.builds(Throttle, queue=names, rate=st.integers(1, 3), window=st.just(1000)),
@@ -153,6 +167,7 @@ def story() -> list[AnyOperation]:
         if number % 7 == 3:
             told.append(Fail(items=[Failure(f"j{number - n}", error="boom") for n in range(1, 9)]))
         if number % 11 == 5:
+            told.append(Bulk(action="change_priority", rank=1, job_ids=[f"j{number - n}" for n in range(9)]))
             told += [Hold(job_id=f"j{number}"), Move(job_id=f"j{number}", queue="c"), Delete(job_id=f"j{number - 2}")]
         told.append(Tick())
     return told

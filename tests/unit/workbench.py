@@ -7,6 +7,7 @@ import msgspec
 from rookery.engine.ops import (
     Ack,
     Beat,
+    Cancel,
     Claim,
     ClaimedJob,
     Completion,
@@ -16,6 +17,7 @@ from rookery.engine.ops import (
     FailedJob,
     Failure,
     Heartbeat,
+    Hold,
     NewJob,
     NewJobBatch,
     Refusal,
@@ -109,6 +111,24 @@ class Workbench(Clockwork):
                 return job.job_id
             self.now = failed.next_attempt_at
             self.tick()
+
+    def add_in(self, state: str, queue: str = "q", **fields: Any) -> str:
+        """Enqueue a job and bring it into a state, in a queue without other ready jobs; its id."""
+        fields = {"scheduled_at": self.now + 9_000_000} | fields if state == "scheduled" else fields
+        fields = {"max_retries": 1} | fields if state == "dead" else fields
+        job_id = self.add(queue, **fields)
+        if state == "active":
+            self.take(queue)
+        elif state == "retrying":
+            self.fail(self.take(queue))
+        elif state == "completed":
+            self.run(queue)
+        elif state == "dead":
+            self.bury(queue)
+        elif state in ("held", "cancelled"):
+            self.do(Hold(job_id=job_id) if state == "held" else Cancel(job_id=job_id))
+        assert self.state(job_id) == state
+        return job_id
 
     def job(self, job_id: str) -> JobView:
         """A job, whole."""

@@ -69,8 +69,9 @@ def forget(ledger: Ledger, job: Job) -> None:
     if job.unique_key is not None:
         unique.release_key(ledger, job.queue, job.unique_key, job.seq)
     _ended_badly(ledger, job)
-    ledger.execute(REMOVE_TAGS, (job.seq,))
     joblogs.leave(ledger, job.seq)
+    if ledger.execute("SELECT tags IS NOT NULL FROM job WHERE seq = ?", (job.seq,)).get:
+        ledger.execute(REMOVE_TAGS, (job.seq,))
     ledger.execute("DELETE FROM error WHERE job = ?", (job.seq,))
     ledger.execute("DELETE FROM job WHERE seq = ?", (job.seq,))
 

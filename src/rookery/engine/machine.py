@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from rookery.engine import (
+    bulk,
     claim,
     enqueue,
     fail,
@@ -37,14 +38,13 @@ _ONE_BY_ONE: Final[dict[type, Callable[[Ledger, Any], Any]]] = {
     ops.Release: release.release,
     ops.Heartbeat: heartbeat.heartbeat,
     ops.SeeWorker: workers.see,
-    ops.Retry: manage.retry,
-    ops.Cancel: manage.cancel,
-    ops.Move: manage.move,
-    ops.Delete: manage.delete,
-    ops.Hold: manage.hold,
-    ops.Approve: manage.approve,
-    ops.Reject: manage.reject,
+    **dict.fromkeys(manage.RULES, manage.manage),
     ops.AppendLogs: joblogs.append,
+    ops.Bulk: bulk.do,
+    ops.StartBulk: bulk.start,
+    ops.AddBulkTargets: bulk.add_targets,
+    ops.RunBulk: bulk.run,
+    ops.StopBulk: bulk.stop,
     ops.PauseQueue: queues.pause,
     ops.ResumeQueue: queues.resume,
     ops.LimitConcurrency: queues.limit_concurrency,

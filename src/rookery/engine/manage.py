@@ -1,15 +1,17 @@
-"""What a person does to one job: retry, cancel, move, delete, hold, approve, reject."""
+"""What a person does to a job: retry, requeue, cancel, move, change its priority, delete, hold, approve, reject."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
 from rookery.engine import endings, unique
 from rookery.engine.jobs import Job, change_state, find_job, place_in_line
 from rookery.engine.jsontext import json_text
-from rookery.engine.ledger import Ledger
+from rookery.engine.ledger import Ledger, Queue
 from rookery.engine.ops import (
     Approve,
     Cancel,
+    ChangePriority,
     Delete,
     Done,
     Hold,
@@ -17,47 +19,62 @@ from rookery.engine.ops import (
     Move,
     Refusal,
     Reject,
+    Requeue,
     Retry,
 )
 from rookery.model.durations import parse_duration
-from rookery.model.job import ACTIVE, CANCELLED, COMPLETED, DEAD, HELD, PENDING, RETRYING, SCHEDULED
+from rookery.model.job import (
+    ACTIVE,
+    CANCELLED,
+    COMPLETED,
+    DEAD,
+    HELD,
+    PENDING,
+    RETRYING,
+    SCHEDULED,
+    STATES,
+    priority_name,
+)
 from rookery.model.names import shown_name
-
-ALLOWED_STATES: Final[dict[type[JobOperation], frozenset[str]]] = {
-    Retry: frozenset({DEAD, CANCELLED, COMPLETED, SCHEDULED}),
-    Cancel: frozenset({PENDING, SCHEDULED, RETRYING, ACTIVE}),
-    Move: frozenset({PENDING, SCHEDULED, RETRYING, HELD, COMPLETED, DEAD, CANCELLED}),
-    Hold: frozenset({PENDING, ACTIVE, SCHEDULED, RETRYING}),
-    Approve: frozenset({HELD}),
-    Reject: frozenset({HELD}),
-}
 
 _BACK_IN_POOL: Final[dict[str, Any]] = {"worker_id": None, "hostname": None, "lease_until": None}
 
 
-def _job_for(ledger: Ledger, op: JobOperation) -> Job | Refusal:
-    """The job that this may be done to."""
+def manage(ledger: Ledger, op: JobOperation) -> Done | Refusal:
+    """Do it to the job that it names."""
     job = find_job(ledger, op.job_id, op.namespace)
-    if isinstance(job, Refusal):
-        return job
-    allowed = ALLOWED_STATES.get(type(op))
-    if allowed is not None and job.state not in allowed:
+    return job if isinstance(job, Refusal) else act(ledger, job, op)
+
+
+def act(ledger: Ledger, job: Job, op: JobOperation) -> Done | Refusal:
+    """Do it to this job, unless its state forbids that."""
+    allowed, rule = RULES[type(op)]
+    if job.state not in allowed:
         return Refusal.wrong_state(job.id, job.state, type(op).__name__.lower())
-    return job
+    return Done(rule(ledger, job, op))
 
 
-def retry(ledger: Ledger, op: Retry) -> Done | Refusal:
-    """Run it again from the start: its attempts and its time to expire begin anew."""
-    job = _job_for(ledger, op)
-    if isinstance(job, Refusal):
-        return job
+def _retry(ledger: Ledger, job: Job, op: Retry) -> str:
+    """Run it again from the start: its attempts begin anew."""
+    queue = _back_to_work(ledger, job, attempt=0, failures=0)
+    ledger.emit("retried", job.id, queue.name)
+    return "retried"
+
+
+def _requeue(ledger: Ledger, job: Job, op: Requeue) -> str:
+    """Run it once more: its attempts count on."""
+    queue = _back_to_work(ledger, job)
+    ledger.emit("retried", job.id, queue.name)
+    return "requeued"
+
+
+def _back_to_work(ledger: Ledger, job: Job, **columns: int) -> Queue:
+    """Let a job be claimed as if it had not ended; its time to expire begins anew."""
     job.expire_at = ledger.now + parse_duration(job.expire_after) if job.expire_after else None
-    queue = change_state(
+    return change_state(
         ledger,
         job,
         PENDING,
-        attempt=0,
-        failures=0,
         lost_leases=0,
         order_key=place_in_line(ledger, job),
         scheduled_at=None,
@@ -67,26 +84,19 @@ def retry(ledger: Ledger, op: Retry) -> Done | Refusal:
         hold_reason=None,
         expire_at=job.expire_at,
         **_BACK_IN_POOL,
+        **columns,
     )
-    ledger.emit("retried", job.id, queue.name)
-    return Done("retried")
 
 
-def cancel(ledger: Ledger, op: Cancel) -> Done | Refusal:
+def _cancel(ledger: Ledger, job: Job, op: Cancel) -> str:
     """Take it out; a running worker hears of it at its next heartbeat."""
-    job = _job_for(ledger, op)
-    if isinstance(job, Refusal):
-        return job
     was_active = job.state == ACTIVE
     endings.cancel(ledger, job)
-    return Done("cancelling" if was_active else "cancelled")
+    return "cancelling" if was_active else "cancelled"
 
 
-def move(ledger: Ledger, op: Move) -> Done | Refusal:
+def _move(ledger: Ledger, job: Job, op: Move) -> str:
     """Put it into another queue, at the place its age gives it there."""
-    job = _job_for(ledger, op)
-    if isinstance(job, Refusal):
-        return job
     source = ledger.queue_of(job.queue)
     target = ledger.queue(op.queue)
     rank = job.rank if op.rank is None else op.rank
@@ -102,16 +112,22 @@ def move(ledger: Ledger, op: Move) -> Done | Refusal:
             queue.blocked += step * blocked
             ledger.touch(queue)
         ledger.emit("moved", job.id, target.name, json_text({"from": shown(source.name), "to": shown(target.name)}))
-    return Done("moved")
+    return "moved"
 
 
-def delete(ledger: Ledger, op: Delete) -> Done | Refusal:
-    """Forget it, whatever its state."""
-    job = _job_for(ledger, op)
-    if isinstance(job, Refusal):
-        return job
+def _change_priority(ledger: Ledger, job: Job, op: ChangePriority) -> str:
+    """Let it run before or behind others; its age gives it its place among its equals."""
+    if op.rank != job.rank:
+        ledger.execute("UPDATE job SET rank = ? WHERE seq = ?", (op.rank, job.seq))
+        change = {"from": priority_name(job.rank), "to": priority_name(op.rank)}
+        ledger.emit("reprioritized", job.id, ledger.queue_of(job.queue).name, json_text(change))
+    return "reprioritized"
+
+
+def _delete(ledger: Ledger, job: Job, op: Delete) -> str:
+    """Forget it."""
     delete_job(ledger, job)
-    return Done("deleted")
+    return "deleted"
 
 
 def delete_job(ledger: Ledger, job: Job) -> None:
@@ -120,33 +136,38 @@ def delete_job(ledger: Ledger, job: Job) -> None:
     endings.forget(ledger, job)
 
 
-def hold(ledger: Ledger, op: Hold) -> Done | Refusal:
+def _hold(ledger: Ledger, job: Job, op: Hold) -> str:
     """Make it wait for a person."""
-    job = _job_for(ledger, op)
-    if isinstance(job, Refusal):
-        return job
     queue = change_state(
         ledger, job, HELD, scheduled_at=None, hold_reason=op.reason, held_at=ledger.now, **_BACK_IN_POOL
     )
     ledger.emit("held", job.id, queue.name, None if op.reason is None else json_text({"reason": op.reason}))
-    return Done("held")
+    return "held"
 
 
-def approve(ledger: Ledger, op: Approve) -> Done | Refusal:
+def _approve(ledger: Ledger, job: Job, op: Approve) -> str:
     """Let a held job go on."""
-    job = _job_for(ledger, op)
-    if isinstance(job, Refusal):
-        return job
     queue = change_state(ledger, job, PENDING, hold_reason=None, held_at=None, order_key=place_in_line(ledger, job))
     ledger.emit("approved", job.id, queue.name)
-    return Done("pending")
+    return "pending"
 
 
-def reject(ledger: Ledger, op: Reject) -> Done | Refusal:
+def _reject(ledger: Ledger, job: Job, op: Reject) -> str:
     """Bury a held job."""
-    job = _job_for(ledger, op)
-    if isinstance(job, Refusal):
-        return job
     ledger.emit("rejected", job.id, ledger.queue_of(job.queue).name)
     endings.bury(ledger, job, "rejected")
-    return Done("dead")
+    return "dead"
+
+
+RULES: Final[dict[type[JobOperation], tuple[frozenset[str], Callable[[Ledger, Job, Any], str]]]] = {
+    Retry: (frozenset({DEAD, CANCELLED, COMPLETED, SCHEDULED}), _retry),
+    Requeue: (frozenset({DEAD}), _requeue),
+    Cancel: (frozenset({PENDING, SCHEDULED, RETRYING, ACTIVE}), _cancel),
+    Move: (frozenset({PENDING, SCHEDULED, RETRYING, HELD, COMPLETED, DEAD, CANCELLED}), _move),
+    ChangePriority: (frozenset({PENDING, SCHEDULED}), _change_priority),
+    Delete: (frozenset(STATES), _delete),
+    Hold: (frozenset({PENDING, ACTIVE, SCHEDULED, RETRYING}), _hold),
+    Approve: (frozenset({HELD}), _approve),
+    Reject: (frozenset({HELD}), _reject),
+}
+"""The states in which each action is allowed, and the action."""

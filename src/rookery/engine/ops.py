@@ -10,6 +10,7 @@ import msgspec
 
 from rookery.model.job import NORMAL_RANK
 from rookery.model.names import DEFAULT_NAMESPACE
+from rookery.store.filters import JobFilter
 
 DEFAULT_LEASE: Final = 60_000
 CHUNK: Final = 500
@@ -269,6 +270,10 @@ class Retry(JobOperation, frozen=True):
     """Run it again from the start."""
 
 
+class Requeue(JobOperation, frozen=True):
+    """Run it once more."""
+
+
 class Cancel(JobOperation, frozen=True):
     """Take it out, waiting or running."""
 
@@ -279,6 +284,12 @@ class Move(JobOperation, frozen=True):
     queue: str
     reset_attempt: bool = False
     rank: int | None = None
+
+
+class ChangePriority(JobOperation, frozen=True):
+    """Put it into another rank."""
+
+    rank: int
 
 
 class Delete(JobOperation, frozen=True):
@@ -319,6 +330,66 @@ class Appended(msgspec.Struct, frozen=True):
     """The number of the last line."""
 
     last: int
+
+
+class BulkOperation(Operation, frozen=True, kw_only=True):
+    """One action on many jobs: `queue` is where to move them, `rank` what to change their priority to."""
+
+    action: str
+    queue: str | None = None
+    rank: int | None = None
+
+
+class Bulk(BulkOperation, frozen=True):
+    """Do it to one chunk of jobs now, if they still are what was looked for."""
+
+    job_ids: list[str]
+    wanted: JobFilter | None = None
+
+
+class BulkDone(msgspec.Struct, frozen=True):
+    """How many jobs were changed, and how many were not there or in no state for it."""
+
+    affected: int
+    skipped: int
+
+
+class StartBulk(BulkOperation, frozen=True):
+    """Begin a record of an action on `total` jobs: those of a filter, or those that will be listed."""
+
+    total: int
+    wanted: JobFilter | None = None
+
+
+class BulkStarted(msgspec.Struct, frozen=True):
+    """The id of the record."""
+
+    bulk_id: str
+
+
+class AddBulkTargets(Operation, frozen=True):
+    """List some of a record's jobs. All but the last such list are full chunks."""
+
+    bulk_id: str
+    job_ids: list[str]
+
+
+class RunBulk(Operation, frozen=True):
+    """Do a record's action to its next chunk, if the record still stands at `position`."""
+
+    bulk_id: str
+    position: str | None = None
+    next_position: str | None = None
+    job_ids: list[str] = []
+    errors: int = 0
+    is_last: bool = False
+
+
+class StopBulk(Operation, frozen=True):
+    """Do no more of a record's work; `error` says why."""
+
+    bulk_id: str
+    error: str
 
 
 class QueueOperation(Operation, frozen=True):
@@ -629,13 +700,20 @@ AnyOperation = (
     | Heartbeat
     | SeeWorker
     | Retry
+    | Requeue
     | Cancel
     | Move
+    | ChangePriority
     | Delete
     | Hold
     | Approve
     | Reject
     | AppendLogs
+    | Bulk
+    | StartBulk
+    | AddBulkTargets
+    | RunBulk
+    | StopBulk
     | PauseQueue
     | ResumeQueue
     | LimitConcurrency
@@ -668,6 +746,8 @@ Result = (
     | SavedSchedule
     | SavedWebhook
     | Restored
+    | BulkDone
+    | BulkStarted
     | Ticked
     | Purged
     | Done

@@ -1,6 +1,6 @@
 """What the passing of time does: expire, reclaim, promote, and sweep up. One chunk at a time."""
 
-from rookery.engine import dependencies, endings, joblogs, limits, throughput, workers
+from rookery.engine import bulk, dependencies, endings, joblogs, limits, throughput, workers
 from rookery.engine.fail import attempt_failed
 from rookery.engine.jobs import Job, change_state, place_in_line, select_jobs
 from rookery.engine.ledger import Ledger
@@ -95,7 +95,7 @@ def _promote(ledger: Ledger) -> int:
 
 
 def sweep(ledger: Ledger, op: Sweep) -> Purged:
-    """Delete one chunk each of the locks, keys, claims, workers, minutes and logs that nobody needs; note the time."""
+    """Delete one chunk of each kind of thing that nobody needs any more, and note the time."""
     ledger.execute("UPDATE machine SET now = ?", (ledger.now,))
     locks = ledger.execute(
         """
@@ -117,4 +117,5 @@ def sweep(ledger: Ledger, op: Sweep) -> Purged:
     silent = workers.forget_silent(ledger, CHUNK)
     minutes = throughput.forget_old(ledger, CHUNK)
     lines = joblogs.forget_lines(ledger, CHUNK)
-    return Purged(0, more=CHUNK in (len(locks), len(keys), claims, silent, minutes, lines))
+    more_bulks = bulk.forget_old(ledger, CHUNK)
+    return Purged(0, more=more_bulks or CHUNK in (len(locks), len(keys), claims, silent, minutes, lines))

@@ -18,6 +18,7 @@ from starlette.routing import Route as Pattern
 
 from rookery.http import (
     backup,
+    bulk,
     cluster,
     fulltext,
     joblogs,
@@ -54,6 +55,7 @@ API_ROUTES: Final = [
     *why.ROUTES,
     *search.ROUTES,
     *fulltext.ROUTES,
+    *bulk.ROUTES,
     *queues.ROUTES,
     *schedules.ROUTES,
     *webhooks.ROUTES,

@@ -17,12 +17,14 @@ from rookery.engine.ops import (
     Ack,
     AnyOperation,
     AppendLogs,
+    Bulk,
     Claim,
     Enqueue,
     Fail,
     Heartbeat,
     Release,
     RestoreJobs,
+    RunBulk,
     RunSchedule,
 )
 from rookery.log import Log
@@ -77,6 +79,7 @@ class Batcher:
     ) -> None:
         self.storage_fault: str | None = None
         self.is_committing = False
+        self.submitted = 0
         self._log = log
         self._most_waiting = most_waiting
         self._after_commit = after_commit
@@ -95,6 +98,7 @@ class Batcher:
     def put(self, op: AnyOperation, deliver: Deliver) -> None:
         """Have an operation of the node's own applied, however many wait."""
         self._waiting.append((op, deliver, perf_counter()))
+        self.submitted += 1
         if self._run is None:
             self._run = asyncio.get_running_loop().create_task(self._commit_all())
 
@@ -182,6 +186,8 @@ def _weight(op: AnyOperation) -> int:
         return len(op.lines)
     if isinstance(op, RunSchedule):
         return max(1, len(op.slots))
+    if isinstance(op, Bulk | RunBulk):
+        return len(op.job_ids)
     return 1
 
 

@@ -22,10 +22,12 @@ from rookery.log.local import LocalLog
 from rookery.model.job import CANCELLED, COMPLETED, DEAD
 from rookery.node.backups import Backups
 from rookery.node.batcher import Batcher, resolver
+from rookery.node.bulks import Bulks
 from rookery.node.clock import Clock
 from rookery.node.data_dir import DataDirectory
 from rookery.node.fulltext import FullText
 from rookery.node.measures import Measures
+from rookery.node.news import News
 from rookery.node.process import GarbageWatch
 from rookery.node.reads import Reads
 from rookery.node.schedules import Schedules
@@ -95,7 +97,7 @@ class Node:
         self._log_watchers = Watchers()
         self._schedules = Schedules(self._machine, self._batcher, self.clock, self.reader)
         self.webhooks = Webhooks(self.reader, self._batcher, self.clock, settings.may_reach_loopback)
-        self._news: asyncio.Future[None] | None = None
+        self._news = News()
         self.fulltext = FullText(
             self._directory.store,
             self._directory.fulltext,
@@ -105,6 +107,7 @@ class Node:
             lambda: last_event(self.reader),
             is_enabled=settings.fulltext_enabled,
         )
+        self.bulks = Bulks(self._batcher, self.reads, self.reader)
 
     def start(self) -> None:
         """Begin to keep time, and to deliver what waits."""
@@ -113,6 +116,7 @@ class Node:
         self._schedules.start()
         self.fulltext.start()
         self.webhooks.look()
+        self.bulks.start()
 
     async def stop(self) -> None:
         """End parked polls and streams; operations that were submitted are finished first."""
@@ -120,6 +124,7 @@ class Node:
         self._timers.stop()
         self._schedules.stop()
         await self.webhooks.stop()
+        await self.bulks.stop()
         await self._batcher.idle()
         self._log.close()
         await self.fulltext.stop()
@@ -139,7 +144,8 @@ class Node:
         self._waiters.release_all()
         self._end_watchers.tell_all()
         self._log_watchers.tell_all()
-        self._tell_news()
+        self._news.tell()
+        self.bulks.news.tell()
 
     # --- writing
 
@@ -235,9 +241,7 @@ class Node:
 
     def news(self) -> asyncio.Future[None]:
         """A future that is done as soon as there are new events. Shared: do not cancel it."""
-        if self._news is None:
-            self._news = asyncio.get_running_loop().create_future()
-        return self._news
+        return self._news.next()
 
     def _after_commit(self) -> None:
         machine = self._machine
@@ -251,13 +255,8 @@ class Node:
             for job_id in machine.logged_jobs:
                 self._log_watchers.tell(job_id)
         if machine.events:
-            self._tell_news()
+            self._news.tell()
         if machine.has_deliveries:
             self.webhooks.look()
         self._timers.look()
         self._schedules.look()
-
-    def _tell_news(self) -> None:
-        if self._news is not None:
-            self._news.set_result(None)
-            self._news = None

@@ -34,7 +34,8 @@ class Reads:
     async def run(self, read: Callable[[apsw.Connection], T]) -> T:
         """The result of a read; raises ReadTimeout when it takes too long, and stops when nobody waits any more."""
         try:
-            await asyncio.wait_for(self._free.acquire(), self._timeout)
+            async with asyncio.timeout(self._timeout):
+                await self._free.acquire()
         except TimeoutError:
             raise ReadTimeout(self._timeout) from None
         loop = asyncio.get_running_loop()

@@ -44,6 +44,7 @@ CREATE TABLE bulk (
   position    TEXT,                             -- behind what the next chunk begins
   status      TEXT NOT NULL,                    -- queued | running | completed | failed
   total       INTEGER NOT NULL,
+  listed      INTEGER NOT NULL,                 -- how many of them are in bulk_target; it begins when all are
   processed   INTEGER NOT NULL,
   affected    INTEGER NOT NULL,
   errors      INTEGER NOT NULL,
@@ -57,8 +58,8 @@ CREATE INDEX bulk_finished ON bulk (finished_at) WHERE finished_at IS NOT NULL;
 
 CREATE TABLE bulk_target (
   bulk    TEXT NOT NULL,
-  n       INTEGER NOT NULL,                     -- of the chunk
-  job_ids TEXT NOT NULL,                        -- a JSON array
+  n       INTEGER NOT NULL,                     -- of the chunk, from 0
+  job_ids TEXT NOT NULL,                        -- a JSON array; all but the last have 500
   PRIMARY KEY (bulk, n)
 ) STRICT, WITHOUT ROWID;
 
