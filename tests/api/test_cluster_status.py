@@ -65,8 +65,17 @@ def test_the_pipeline_is_described(api: Api, queue: str) -> None:
     assert found["applied_index"] == found["commit_index"] == before["applied_index"] + 3
     assert found["snapshot"] == {"latest_index": 0}
     assert found["sqlite_mirror"].keys() == {"async", "lag", "dropped", "queued", "applied"}
-    assert (found["sqlite_mirror"]["async"], found["sqlite_mirror"]["lag"]) == (False, 0)
-    assert found["sqlite_rebuild"] == {"ran": False}
+    assert found["sqlite_mirror"]["async"] is True
+
+
+def test_the_full_text_index_catches_up_and_tells_when_it_was_made_anew(api: Api, queue: str) -> None:
+    finish_job(api, queue)
+    wait_for(lambda: status(api)["sqlite_mirror"]["lag"] == 0)
+    assert status(api)["sqlite_mirror"]["applied"] == status(api)["applied_index"]
+    assert api.post("/admin/rebuild-sqlite").status_code == 200
+    rebuilt = status(api)["sqlite_rebuild"]
+    assert (rebuilt["ran"], rebuilt["last_success"]) == (True, True)
+    assert rebuilt.keys() == {"ran", "last_success", "last_started_at", "last_duration_ms"}
 
 
 @pytest.mark.parametrize("name", ["queue_time_hist", "apply_time_hist"])

@@ -203,7 +203,7 @@ def test_a_single_node_leads(api: Api, queue: str) -> None:
     assert found.value("rookery_raft_apply_pending") == 0
     assert found.value("rookery_raft_apply_max_pending") == 16_384
     assert found.value("rookery_raft_snapshot_latest_index") == 0
-    assert found.value("rookery_sqlite_mirror_lag_updates") == 0
+    wait_for(lambda: scrape(api).value("rookery_sqlite_mirror_lag_updates") == 0)
     assert found.value("rookery_sqlite_mirror_dropped_total") == 0
     before = found.value("rookery_raft_applied_index")
     assert before is not None

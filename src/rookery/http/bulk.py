@@ -1,6 +1,5 @@
 """One action on many jobs: at once if they are few, else in the background, with its progress as a stream."""
 
-import asyncio
 from collections.abc import AsyncGenerator
 from time import perf_counter
 from typing import Annotated, Final, NamedTuple
@@ -12,8 +11,8 @@ from rookery.engine.bulk import fault_of
 from rookery.engine.ops import Bulk, BulkOperation, Refusal, StartBulk
 from rookery.http.call import LARGE_BODY, Answer, Call, Route, Stream, json_answer, says
 from rookery.http.errors import invalid, not_found, refused
-from rookery.http.observe import KEEPALIVE
 from rookery.http.search import SearchRequest, job_filter
+from rookery.http.sse import Pulse, frame
 from rookery.http.values import rank
 from rookery.store.bulks import BulkRecord, BulkView, read_bulk
 from rookery.store.filters import JobFilter
@@ -164,8 +163,7 @@ async def follow_bulk(call: Call) -> Stream:
 
 async def _frames(call: Call, known: BulkRecord) -> AsyncGenerator[bytes, None]:
     """Tell where it stands, wait for news, tell again. Who is slow hears of the latest only."""
-    node, loop = call.node, asyncio.get_running_loop()
-    has_begun, silent_since = False, loop.time()
+    node, pulse, has_begun = call.node, Pulse(), False
     if known.finished_at is not None:
         yield _frame(known.status, known, known.status)
         return
@@ -175,19 +173,17 @@ async def _frames(call: Call, known: BulkRecord) -> AsyncGenerator[bytes, None]:
         if record is None:
             return
         if not has_begun and record.status != "queued":
-            has_begun, silent_since = True, loop.time()
+            has_begun = True
             yield _frame("started", known, "running")
         if record.processed > known.processed:
-            silent_since = loop.time()
+            pulse.beat()
             yield _frame("progress", record, "running")
         known = record
         if known.finished_at is not None:
             yield _frame(known.status, known, known.status)
             return
-        await asyncio.wait({news}, timeout=max(0.0, silent_since + KEEPALIVE - loop.time()))
-        if loop.time() >= silent_since + KEEPALIVE:
-            yield b":keepalive\n\n"
-            silent_since = loop.time()
+        if keepalive := await pulse.wait(news):
+            yield keepalive
 
 
 def _frame(word: str, record: BulkRecord, status: str) -> bytes:
@@ -202,7 +198,7 @@ def _frame(word: str, record: BulkRecord, status: str) -> bytes:
         error=record.error,
         created_at_ns=record.updated_at * 1_000_000,
     )
-    return b"event: %s\ndata: %s\n\n" % (event.type.encode(), msgspec.json.encode(event))
+    return frame(event.type, msgspec.json.encode(event))
 
 
 def _percent(record: BulkRecord, status: str) -> float:

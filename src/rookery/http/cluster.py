@@ -152,13 +152,16 @@ _join_decoder = msgspec.json.Decoder(JoinRequest)
 
 
 def mirror_of(node: Node) -> Mirror:
-    """How far the mirror is behind. Reads use the store itself here: there is no mirror that could lag."""
-    return Mirror(applied=node.applied_index)
+    """How far the full-text index is behind. All other reads use the store itself."""
+    index = node.fulltext
+    return Mirror(lag=index.lag, queued=index.lag, applied=index.position, is_async=index.is_enabled)
 
 
 def rebuild_of(node: Node) -> Rebuild:
-    """When the mirror was last rebuilt; without one, never."""
-    return Rebuild(ran=False)
+    """When the full-text index was last made anew."""
+    record = node.fulltext.rebuild_record
+    started_at = None if record.last_started_at is None else format_instant(record.last_started_at)
+    return Rebuild(record.ran, started_at, record.last_duration_ms, record.last_success)
 
 
 async def get_status(call: Call) -> Answer:

@@ -37,7 +37,6 @@ from rookery.node.waiters import Deliver, Waiter, Waiters
 from rookery.node.watchers import Watchers
 from rookery.node.webhooks import Webhooks
 from rookery.store.connections import open_reader
-from rookery.store.views import last_event
 
 _ENDINGS: Final = frozenset({COMPLETED, DEAD, CANCELLED, "deleted"})
 
@@ -104,7 +103,7 @@ class Node:
             self.reads,
             self.clock,
             self.news,
-            lambda: last_event(self.reader),
+            lambda: self._machine.events_ever,
             is_enabled=settings.fulltext_enabled,
         )
         self.bulks = Bulks(self._batcher, self.reads, self.reader)
