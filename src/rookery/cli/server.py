@@ -151,6 +151,8 @@ def command(
         docs_enabled=docs_enabled,
         metrics_prefix=metrics_prefix,
     )
+    if otel_endpoint and not otel_enabled:
+        logger.warning("--otel-endpoint means nothing without --otel-enabled")
     tracing = _tracing(otel_endpoint) if otel_enabled else None
     _tune_interpreter()
     uvloop.run(_run(address, node_settings, http_settings, shutdown_timeout / 1000, tracing))
