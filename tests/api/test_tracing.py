@@ -157,6 +157,14 @@ def test_without_the_extra_the_server_says_what_is_missing(tmp_path: Path, monke
     assert not (tmp_path / "data").exists()
 
 
+def test_an_endpoint_without_the_switch_sends_nothing_and_says_so(start_server: Start, collector: Collector) -> None:
+    server = start_server(f"--otel-endpoint={collector.url}")
+    enqueue(Api(server), {"queue": "q"})
+    assert server.stop() == 0
+    assert collector.spans == []
+    assert "--otel-endpoint means nothing without --otel-enabled" in server.log.read_text()
+
+
 @pytest.mark.parametrize("endpoint", ["ftp://host", "http://", "host:port"])
 def test_an_endpoint_that_is_no_address_is_refused(tmp_path: Path, endpoint: str) -> None:
     run = run_server(f"--otel-endpoint={endpoint}", "--data-dir", str(tmp_path / "data"))

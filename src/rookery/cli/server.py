@@ -168,6 +168,8 @@ def command(
         metrics_prefix=metrics_prefix,
         stream_stall_timeout=max(1, stream_stall_timeout) / 1000,
     )
+    if otel_endpoint and not otel_enabled:
+        logger.warning("--otel-endpoint means nothing without --otel-enabled")
     tracing = _tracing(otel_endpoint) if otel_enabled else None
     _tune_interpreter()
     uvloop.run(_run(address, node_settings, http_settings, shutdown_timeout / 1000, tracing))
