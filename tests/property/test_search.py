@@ -322,8 +322,9 @@ def test_a_search_finds_what_a_look_at_every_job_finds(
             ids = [id for _, id in sorted((key_of(job, sort) for job in expected), reverse=is_descending)]
             assert pages(db, wanted, namespace, order, limit) == (ids, {len(ids)}), wanted
             assert count_jobs(db, wanted, namespace) == len(ids)
-            oldest = sorted((job["created_at"], job["id"]) for job in expected if job["seq"] <= len(jobs) // 2 + 1)
-            assert walked(db, wanted, namespace, len(jobs) // 2 + 1, limit) == [id for _, id in oldest]
+            up_to = len(jobs) // 2 + 1
+            early = sorted((job["created_at"], job["seq"], job["id"]) for job in expected if job["seq"] <= up_to)
+            assert walked(db, wanted, namespace, up_to, limit) == [id for _, _, id in early]
     bench.machine.close()
 
 

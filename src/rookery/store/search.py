@@ -29,10 +29,10 @@ SORTS: Final = {
 DEFAULT_SORT: Final = "created_at"
 _ALL: Final = Sql("TRUE")
 
-Position = tuple[int, str]
-"""Where a job stands in an order: the value it is sorted by, and its id."""
-Row = tuple[int, str, int]
-"""A position, and the job's seq."""
+Position = tuple[int, Any]
+"""Where a job stands in an order: the value it is sorted by, and what decides ties."""
+Row = tuple[int, Any, Any]
+"""A position, and the other of a job's id and seq."""
 
 
 class Order(NamedTuple):
@@ -46,19 +46,34 @@ class Order(NamedTuple):
         """Before the first job."""
         return ((1 << 63) - 1, "") if self.is_descending else (-2, "")
 
+    @property
+    def columns(self) -> tuple[str, str, str]:
+        """What makes a row: the value, what decides ties, and what else tells of the job."""
+        return SORTS[self.sort], "id", "seq"
+
     def is_behind(self, row: Row, position: Position) -> bool:
         """Whether a job comes after a position."""
         return row[:2] < position if self.is_descending else row[:2] > position
 
     def behind(self, position: Position) -> Sql:
         """The same as SQL."""
-        return Sql(f"({SORTS[self.sort]}, id) {'<' if self.is_descending else '>'} (?, ?)", position)
+        value, tie, _ = self.columns
+        return Sql(f"({value}, {tie}) {'<' if self.is_descending else '>'} (?, ?)", position)
 
     @property
     def sql(self) -> str:
         """The clause that sorts."""
         direction = "DESC" if self.is_descending else "ASC"
-        return f"ORDER BY {SORTS[self.sort]} {direction}, id {direction}"
+        value, tie, _ = self.columns
+        return f"ORDER BY {value} {direction}, {tie} {direction}"
+
+
+class _Arrival(Order):
+    """By creation, ties by seq: as the indexes are, so that jobs of one instant need not be sorted."""
+
+    @property
+    def columns(self) -> tuple[str, str, str]:
+        return SORTS[DEFAULT_SORT], "seq", "id"
 
 
 class Found(NamedTuple):
@@ -90,11 +105,11 @@ def find_ids(
     Goes on behind the position `after` of an earlier call. Jobs that change between two calls, so that they match
     no longer, do not disturb the walk.
     """
-    order = Order(is_descending=False)
+    order = _Arrival(is_descending=False)
     matches = _Matches(db, wanted, namespace, Condition(Sql("seq <= ?", (up_to,))))
     position = order.start if after is None else msgspec.json.decode(after, type=Position)
     rows = matches.page(order, position, limit)
-    return [id for _, id, _ in rows], msgspec.json.encode(rows[-1][:2]).decode() if rows else None
+    return [id for _, _, id in rows], msgspec.json.encode(rows[-1][:2]).decode() if rows else None
 
 
 class _Scope:
@@ -212,7 +227,7 @@ class _Matches:
         behind = order.behind(position)
         rows: list[Any] = self._db.execute(
             f"""
-            SELECT {SORTS[order.sort]}, id, seq
+            SELECT {", ".join(order.columns)}
               FROM {jobs.text}
              WHERE {where.text} AND {behind.text}
              {order.sql}
