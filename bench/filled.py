@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from rookery.store.connections import open_writer
+from rookery.store.fulltext import FullTextIndex
 
 QUEUE = "bench"
 _LONG_AGO = 1_700_000_000_000
@@ -10,7 +11,7 @@ _FAR_AHEAD = 4_000_000_000_000
 
 
 def fill(path: Path, each: int) -> None:
-    """Write the jobs, with their timelines, straight into the tables."""
+    """Write the jobs, with their timelines, straight into the tables, and index them."""
     path.parent.mkdir(parents=True, exist_ok=True)
     db = open_writer(path, durability="relaxed")
     db.execute("PRAGMA synchronous = OFF")
@@ -29,6 +30,10 @@ def fill(path: Path, each: int) -> None:
     db.execute("COMMIT")
     db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     db.close()
+    index = FullTextIndex.create(path.with_name("fulltext.db"), path)
+    while index.advance():
+        pass
+    index.close()
 
 
 _NUMBERS = "WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < :count)"

@@ -161,13 +161,13 @@ def test_what_is_no_query_finds_nothing(library: Library, query: str) -> None:
 
 
 def test_namespaces_see_their_own(library: Library) -> None:
-    ours = library.bench.add("ours::q", payload='"word"')
-    theirs = library.bench.add("theirs::q", payload='"word"')
+    spaces = ["a", "a-b", "a-b-c", "b"]
+    ids = {space: library.bench.add(f"{space}::q", payload='"word a b c"') for space in spaces}
+    library.bench.add("q", payload='"word a b c"')
     library.catch_up()
     for find in (library.words, library.text):
-        assert find("word", namespace="ours") == [ours]
-        assert find("word", namespace="theirs") == [theirs]
-        assert find("word") == [theirs, ours]
+        assert {space: find("word", namespace=space) for space in spaces} == {s: [ids[s]] for s in spaces}
+        assert len(find("word")) == 5
 
 
 # --- text as it stands

@@ -5,7 +5,7 @@ reads the store.
 """
 
 from pathlib import Path
-from typing import Final, Self
+from typing import Any, Final, Self
 
 import apsw
 import msgspec
@@ -229,12 +229,13 @@ class FullTextHit(msgspec.Struct):
 
 _SELECT_HITS: Final = "SELECT job.id, queue.name, job.state, job.payload, coalesce(job.tags, ''), job.created_at"
 _OF_NAMESPACE: Final = "AND job.queue IN (SELECT id FROM queue WHERE namespace = :namespace)"
+_INDEXED_OF_NAMESPACE: Final = f"AND doc MATCH :space {_OF_NAMESPACE}"
 _MATCHING: Final = f"""
 {_SELECT_HITS}
   FROM fulltext.doc
   CROSS JOIN job ON job.seq = doc.rowid
   JOIN queue ON queue.id = job.queue
- WHERE doc MATCH :query {{of_namespace}} AND EXISTS (SELECT 1 FROM fulltext.progress WHERE filled >= fill_to)
+ WHERE doc MATCH :query {{visible}} AND EXISTS (SELECT 1 FROM fulltext.progress WHERE filled >= fill_to)
  ORDER BY doc.rowid DESC
  LIMIT :limit
 """
@@ -245,7 +246,7 @@ _CONTAINING: Final = rf"""
  WHERE (job.queue IN (SELECT id FROM queue WHERE substr(name, :skipped + 1) LIKE :pattern ESCAPE '\')
         OR job.state LIKE :pattern ESCAPE '\'
         OR job.payload LIKE :pattern ESCAPE '\'
-        OR job.tags LIKE :pattern ESCAPE '\') {{of_namespace}}
+        OR job.tags LIKE :pattern ESCAPE '\') {{visible}}
  ORDER BY job.seq DESC
  LIMIT :limit
 """
@@ -261,8 +262,10 @@ def find_by_words(
     if "fulltext" in db.db_names():
         _detach(db)
     db.execute("ATTACH ? AS fulltext", (str(index),))
+    visible = "" if namespace == DEFAULT_NAMESPACE else _INDEXED_OF_NAMESPACE
+    parameters = {"query": query, "space": f'queue : ^ "{namespace}"', "limit": limit}
     try:
-        return _hits(db, _MATCHING, namespace, {"query": query, "limit": limit})
+        return _hits(db, _MATCHING.format(visible=visible), namespace, parameters)
     except apsw.SQLError:
         return []
     finally:
@@ -281,12 +284,12 @@ def find_by_text(db: apsw.Connection, text: str, limit: int, namespace: str = DE
     if "\0" in text:
         return []
     literal = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-    skipped = len(stored_name(namespace, ""))
-    return _hits(db, _CONTAINING, namespace, {"pattern": f"%{literal}%", "limit": limit, "skipped": skipped})
+    visible = "" if namespace == DEFAULT_NAMESPACE else _OF_NAMESPACE
+    parameters = {"pattern": f"%{literal}%", "skipped": len(stored_name(namespace, "")), "limit": limit}
+    return _hits(db, _CONTAINING.format(visible=visible), namespace, parameters)
 
 
-def _hits(db: apsw.Connection, sql: str, namespace: str, parameters: dict[str, str | int]) -> list[FullTextHit]:
-    sql = sql.format(of_namespace="" if namespace == DEFAULT_NAMESPACE else _OF_NAMESPACE)
+def _hits(db: apsw.Connection, sql: str, namespace: str, parameters: dict[str, Any]) -> list[FullTextHit]:
     return [
         FullTextHit(id, shown_name(namespace, queue), state, payload, tags, format_instant(created_at))
         for id, queue, state, payload, tags, created_at in db.execute(sql, {"namespace": namespace, **parameters})
