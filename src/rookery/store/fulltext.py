@@ -12,6 +12,7 @@ import msgspec
 
 from rookery.model.instants import format_instant
 from rookery.model.names import DEFAULT_NAMESPACE, shown_name, stored_name
+from rookery.store.connections import CHECKPOINT_PAGES
 
 FORMAT: Final = 1
 MOST_EVENTS: Final = 10_000
@@ -52,19 +53,13 @@ def _text_of(column: str) -> str:
              ELSE coalesce({column}, '') END"""
 
 
-_GATHER_BY_EVENTS: Final = """
-INSERT OR IGNORE INTO touched
-SELECT job.seq
-  FROM store.event
-  JOIN store.job ON job.id = event.job_id
- WHERE event.seq > ?1 AND event.seq <= ?1 + ?2 AND event.type <> 'progress'
-"""
-_GATHER_BY_NUMBER: Final = """
-INSERT INTO touched
-SELECT seq FROM store.job WHERE seq > ?1 ORDER BY seq LIMIT ?2
-"""
-# In order of their numbers: FTS5 gathers in memory only as long as they rise.
+# A step is one statement, an INSERT into a view: the thread that runs it shares the interpreter with the server, and
+# every statement is one more occasion on which they wait for each other.
+# Jobs are added in order of their numbers: FTS5 gathers in memory only as long as they rise.
 _ADD_TOUCHED: Final = f"""
+SELECT RAISE(ABORT, 'too much text')
+ WHERE NEW.until > NEW.after + 1
+   AND NEW.most < (SELECT total(octet_length(payload)) FROM touched CROSS JOIN store.job ON job.seq = touched.seq);
 INSERT OR REPLACE INTO doc (rowid, queue, state, payload, tags, errors)
 SELECT job.seq, queue.name, job.state, {_text_of("job.payload")}, {_text_of("job.tags")}, coalesce((
          SELECT group_concat(substr(error, 1, 4000), ' ')
@@ -72,7 +67,29 @@ SELECT job.seq, queue.name, job.state, {_text_of("job.payload")}, {_text_of("job
   FROM touched
   CROSS JOIN store.job ON job.seq = touched.seq
   CROSS JOIN store.queue ON queue.id = job.queue
- ORDER BY touched.seq
+ ORDER BY touched.seq;
+DELETE FROM touched;
+"""
+_STEPS: Final = f"""
+CREATE TEMP TABLE touched (seq INTEGER PRIMARY KEY);
+CREATE TEMP VIEW events_step AS SELECT 0 AS after, 0 AS until, 0 AS most;
+CREATE TEMP VIEW jobs_step AS SELECT 0 AS after, 0 AS until, 0 AS most;
+CREATE TEMP TRIGGER take_in_events INSTEAD OF INSERT ON events_step BEGIN
+  INSERT OR IGNORE INTO touched
+  SELECT job.seq
+    FROM store.event
+    JOIN store.job ON job.id = event.job_id
+   WHERE event.seq > NEW.after AND event.seq <= NEW.until AND event.type <> 'progress';
+  {_ADD_TOUCHED}
+  UPDATE progress
+     SET position = NEW.until, mark = (SELECT at || ' ' || job_id FROM store.event WHERE seq = NEW.until);
+END;
+CREATE TEMP TRIGGER take_in_jobs INSTEAD OF INSERT ON jobs_step BEGIN
+  INSERT INTO touched
+  SELECT seq FROM store.job WHERE seq > NEW.after AND seq <= NEW.until;
+  {_ADD_TOUCHED}
+  UPDATE progress SET filled = NEW.until;
+END;
 """
 
 
@@ -92,8 +109,8 @@ class FullTextIndex:
         try:
             if self._db.pragma("user_version") != FORMAT:
                 raise OutOfStep("it has another format")
-            with self._db:
-                self._read_progress()
+            self._db.execute(_STEPS)
+            self._read_progress()
         except BaseException:
             self._db.close()
             raise
@@ -122,44 +139,32 @@ class FullTextIndex:
 
     def follow(self) -> bool:
         """Take in the next events; whether there are more."""
-        with self._db:
-            self._read_progress()
-            newest: int = self._db.execute("SELECT event_seq FROM store.machine").get
-            if newest == self.position:
-                return False
-            count = self._gather(_GATHER_BY_EVENTS, self.position, min(MOST_EVENTS, newest - self.position))
-            self._db.execute(_ADD_TOUCHED)
-            self._db.execute(
-                "UPDATE progress SET position = ?1, "
-                "mark = (SELECT at || ' ' || job_id FROM store.event WHERE seq = ?1)",
-                (self.position + count,),
-            )
-        self.position += count
+        newest = self._read_progress()
+        if newest == self.position:
+            return False
+        self.position = self._take_in("events_step", self.position, min(newest, self.position + MOST_EVENTS))
         return newest > self.position
 
     def fill(self) -> bool:
         """Take in jobs from before the index; whether there are more."""
         if self.is_filled:
             return False
-        with self._db:
-            self._gather(_GATHER_BY_NUMBER, self._filled, MOST_JOBS)
-            self._db.execute(_ADD_TOUCHED)
-            until: int = self._db.execute("SELECT max(seq) FROM touched").get or self._fill_to
-            self._db.execute("UPDATE progress SET filled = ?", (until,))
-        self._filled = until
+        until = self._db.execute(
+            "SELECT max(seq) FROM (SELECT seq FROM store.job WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?)",
+            (self._filled, self._fill_to, MOST_JOBS),
+        ).get
+        self._filled = self._take_in("jobs_step", self._filled, until or self._fill_to)
         return not self.is_filled
 
-    def _gather(self, sql: str, after: int, count: int) -> int:
-        """Note the jobs of the next step: of so many events (or so many jobs), or of fewer if that is too much text."""
+    def _take_in(self, step: str, after: int, until: int) -> int:
+        """Index what comes behind `after` up to `until`, or less if that is too much text; how far that was."""
         while True:
-            self._db.execute("DELETE FROM touched")
-            self._db.execute(sql, (after, count))
-            size: float = self._db.execute(
-                "SELECT total(octet_length(payload)) FROM touched CROSS JOIN store.job ON job.seq = touched.seq"
-            ).get
-            if size <= MOST_BYTES or count == 1:
-                return count
-            count = max(1, int(count * MOST_BYTES / size))
+            try:
+                self._db.execute(f"INSERT INTO {step} VALUES (?, ?, ?)", (after, until, MOST_BYTES))
+            except apsw.ConstraintError:
+                until = after + (until - after) // 2
+            else:
+                return until
 
     def forget_purged(self, after: int) -> int | None:
         """Drop documents whose jobs are gone, in order of their numbers; behind which one to go on."""
@@ -179,19 +184,23 @@ class FullTextIndex:
                 )
         return until
 
-    def _read_progress(self) -> None:
-        """Look up how far the index is, and whether the store still has the event it has come to."""
+    def _read_progress(self) -> int:
+        """Look up how far the index is, and whether the store still has the event it has come to; the newest event."""
         row = self._db.execute(
             """
-            SELECT position, filled, fill_to
+            SELECT position, filled, fill_to, event_seq
               FROM progress
-             WHERE mark IS (SELECT at || ' ' || job_id FROM store.event WHERE seq = position)
-               AND (position > 0 OR coalesce((SELECT min(seq) FROM store.event), 1) = 1)
+              JOIN store.machine
+             WHERE iif(position = 0,
+                       coalesce((SELECT min(seq) FROM store.event), 1) = 1,
+                       mark = (SELECT at || ' ' || job_id FROM store.event WHERE seq = position))
             """
         ).fetchone()
         if row is None:
             raise OutOfStep("it is out of step with the store")
-        self.position, self._filled, self._fill_to = row
+        newest: int
+        self.position, self._filled, self._fill_to, newest = row
+        return newest
 
     def close(self) -> None:
         """Close the file."""
@@ -206,9 +215,9 @@ def _connect(path: Path, store: Path) -> apsw.Connection:
         db.execute("PRAGMA journal_mode = WAL")
         # What a crash takes away, the events bring again: the position goes with it.
         db.execute("PRAGMA synchronous = NORMAL")
+        db.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
         db.execute("PRAGMA journal_size_limit = 67108864")
         db.execute("PRAGMA temp_store = MEMORY")
-        db.execute("CREATE TEMP TABLE touched (seq INTEGER PRIMARY KEY)")
         db.execute("ATTACH ? AS store", (f"{store.absolute().as_uri()}?mode=ro",))
     except BaseException:
         db.close()
