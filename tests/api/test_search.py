@@ -196,33 +196,14 @@ def test_tags_follow_a_replaced_job_and_go_with_a_deleted_one(api: Api, queue: s
     assert ids(api, queue=queue, tags={"a": "new"}) == []
 
 
-@pytest.mark.parametrize(
-    ("text", "is_found"),
-    [
-        ("acme", True),
-        ("ACME", True),
-        ('"to":"acme 100%_é', True),
-        ('"TO":', True),
-        ("100%", True),
-        ("%_", True),
-        ("a%e", False),
-        ("a_me", False),
-        ('"to": "', False),
-        ("é", True),
-        ("É", False),
-        ("!", False),
-        ("\\", False),
-        ("\0", False),
-        ("[1,2]", True),
-    ],
-)
 @pytest.mark.parametrize("is_ascii", [True, False])
-def test_text_is_found_in_the_compact_payload(api: Api, queue: str, text: str, is_found: bool, is_ascii: bool) -> None:
-    if text == "\\" and is_ascii:
-        pytest.skip("an escape has one")
+def test_text_is_found_in_the_compact_payload(api: Api, queue: str, is_ascii: bool) -> None:
     body = json.dumps({"queue": queue, "payload": {"to": "Acme 100%_é", "n": [1, 2]}}, ensure_ascii=is_ascii)
-    assert api.post("/enqueue", content=body).status_code == 201
-    assert find(api, queue=queue, payload_contains=text)["total"] == is_found
+    job_id = api.post("/enqueue", content=body).json()["job_id"]
+    for text in ("acme", "ACME", '"to":"acme 100%_é', '"TO":', "100%", "%_", "é", "[1,2]"):
+        assert ids(api, queue=queue, payload_contains=text) == [job_id]
+    for text in ("a%e", "a_me", '"to": "', "É", "!", "\0", "\\\\"):
+        assert ids(api, queue=queue, payload_contains=text) == []
 
 
 def test_a_payload_can_be_judged(api: Api, queue: str) -> None:
@@ -487,7 +468,7 @@ def test_pages_make_up_the_whole(api: Api, queue: str, sort: str, order: str) ->
     whole = find(api, queue=queue, sort=sort, order=order)
     assert (whole["total"], whole["has_more"], whole["cursor"]) == (10, False, None)
     pages, cursor = [], None
-    while True:
+    while len(pages) < 10:
         page = find(api, queue=queue, sort=sort, order=order, limit=3, cursor=cursor)
         assert page["total"] == 10
         pages.append(page["jobs"])
@@ -545,7 +526,7 @@ def cursor_of(*values: Any) -> str:
 )
 def test_a_cursor_that_is_none_means_the_start(api: Api, queue: str, cursor: str) -> None:
     job_id = api.enqueue(queue)
-    assert ids(api, queue=queue, cursor=cursor, order="desc") == [job_id]
+    assert ids(api, job_id_prefix=job_id, cursor=cursor, order="desc") == [job_id]
 
 
 def test_a_cursor_of_another_order_means_the_start(api: Api, queue: str) -> None:
@@ -569,8 +550,9 @@ def test_pages_neither_skip_nor_repeat_while_jobs_change(
 
     working = background(work)
     for order in ("asc", "desc"):
-        seen, cursor = [], None
-        while True:
+        seen: list[str] = []
+        cursor = None
+        while len(seen) < 1000:
             page = find(api, queue=queue, limit=7, order=order, cursor=cursor)
             seen += [job["id"] for job in page["jobs"]]
             cursor = page["cursor"]
