@@ -337,6 +337,7 @@ def pages(
         rows, total = search(db, wanted, namespace, order, limit, after)
         ids += [id for _, id, _ in rows]
         totals.add(total)
+        assert len(ids) < 100, "the pages do not end"
         if len(rows) < limit:
             return ids, totals
         after = rows[-1][:2]
@@ -349,6 +350,7 @@ def walked(db: apsw.Connection, wanted: JobFilter, namespace: str, up_to: int, l
     while True:
         found, position = find_ids(db, wanted, namespace, up_to=up_to, after=position, limit=limit)
         ids += found
+        assert len(ids) < 100, "the walk does not end"
         if position is None:
             return ids
 
@@ -386,6 +388,7 @@ def test_paging_neither_skips_nor_repeats_while_jobs_change(
         while True:
             rows, _ = search(bench.machine._db, wanted, "default", Order(is_descending=is_descending), limit, after)
             seen += [id for _, id, _ in rows]
+            assert len(seen) < 100, "the pages do not end"
             if len(rows) < limit:
                 break
             after = rows[-1][:2]

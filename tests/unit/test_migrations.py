@@ -7,8 +7,10 @@ import apsw
 import pytest
 
 from rookery.engine import Machine
+from rookery.store import migrations
 from rookery.store.connections import open_reader
 from rookery.store.migrations import APPLICATION_ID, UnusableStore
+from rookery.store.search import JobFilter, Order, search
 from tests.unit.workbench import Workbench
 
 
@@ -79,6 +81,55 @@ def test_a_store_of_a_newer_program_is_refused_and_left_as_it_was(tmp_path: Path
     with pytest.raises(UnusableStore, match=r"version 9999.*newer version"):
         Machine(path)
     assert path.read_bytes() == before
+
+
+OLD_JOB = {
+    "seq": 1,
+    "id": "job_1",
+    "queue": 1,
+    "state": "pending",
+    "rank": 2,
+    "order_key": 0,
+    "on_lost_lease": "requeue",
+    "backoff": "none",
+    "created_at": 1,
+    "namespace": "default",
+    "payload": '{"to":"Ann"}',
+    **dict.fromkeys(("order_by_due", "waiting_on", "attempt", "failures", "lost_leases", "max_retries"), 0),
+    **dict.fromkeys(("max_lost_leases", "base_delay", "max_delay", "batch_open", "has_dependents", "was_completed"), 0),
+}
+
+
+def test_a_store_of_the_first_schema_is_brought_up_to_date_and_can_be_searched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "store.db"
+    first, newest = migrations._steps()[:1], len(migrations._steps())
+    with monkeypatch.context() as then:
+        then.setattr(migrations, "_steps", lambda: first)
+        db = apsw.Connection(str(path))
+        migrations.migrate(db)
+        db.execute("INSERT INTO queue (namespace, name, created_at, pending) VALUES ('default', 'q', 0, 2)")
+        for seq, tags in ((1, '{"t":"x","n":1,"b":true,"z":null,"r":2.0}'), (2, None)):
+            job = {**OLD_JOB, "seq": seq, "id": f"job_{seq}", "tags": tags}
+            db.execute(f"INSERT INTO job ({', '.join(job)}) VALUES ({', '.join('?' * len(job))})", tuple(job.values()))
+        db.execute("UPDATE machine SET job_seq = 2")
+        db.close()
+    assert pragma(path, "user_version") == 1
+
+    bench = Workbench(str(path))
+    assert pragma(path, "user_version") == newest
+    for wanted in (
+        JobFilter(tags='{"t":"x","n":1,"b":true,"z":null,"r":2}'),
+        JobFilter(job_id_prefix="job_1"),
+        JobFilter(queue="q", states=("pending",), tags='{"t":"x"}'),
+    ):
+        assert [id for _, id, _ in search(bench.machine._db, wanted, "default", Order(), 10).rows] == ["job_1"]
+    assert search(bench.machine._db, JobFilter(payload_contains="ANN"), "default", Order(), 10).total == 2
+    third = bench.add(tags='{"t":"x"}')
+    assert search(bench.machine._db, JobFilter(tags='{"t":"x"}'), "default", Order(), 10).total == 2
+    assert {bench.take().job_id for _ in range(3)} == {"job_1", "job_2", third}
+    bench.machine.close()
 
 
 def test_a_foreign_database_is_refused_and_left_as_it_was(tmp_path: Path) -> None:

@@ -239,8 +239,9 @@ def _cursor(order: Order, position: Position) -> str:
 
 def _position(cursor: str | None, order: Order) -> Position | None:
     """Where a page begins; what is no cursor of this order means the start."""
+    padded = (cursor or "").encode() + b"=" * (-len(cursor or "") % 4)
     try:
-        text = base64.b64decode((cursor or "").encode() + b"==", altchars=b"-_", validate=True)
+        text = base64.b64decode(padded, altchars=b"-_", validate=True)
         sort, is_descending, value, id = _cursor_decoder.decode(text)
     except (binascii.Error, ValueError, msgspec.DecodeError):
         return None

@@ -173,17 +173,17 @@ class _Matches:
     def _ask_indexes(self) -> None:
         """Let each index that answers a condition name the jobs that meet it, or else say where they lie."""
         sources = [condition.source for condition in self._conditions if condition.source is not None]
+        is_all_there_is_to_it = self._scope.is_everything and len(sources) == len(self._conditions) == 1
         for source in sources:
             few = self._at_most_few(source.seqs)
             if few is not None:
-                self._few = self._matching(few)
+                self._few = few if is_all_there_is_to_it else self._matching(few)
                 return
-        if self._scope.is_everything and len(sources) == len(self._conditions) == 1:
+        if is_all_there_is_to_it:
             self._total = self._get(sources[0].counted())
         for source in sources:
             if source.ends is not None:
-                ends = self._get(source.ends)
-                self._conditions.append(Condition(Sql("seq BETWEEN ? AND ?", ends)))
+                self._conditions.append(Condition(Sql("seq BETWEEN ? AND ?", self._get(source.ends))))
 
     def look_for_few(self) -> None:
         """Go through the jobs until there are more than a few matches: if they stay few, that is all the work."""
