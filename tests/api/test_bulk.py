@@ -273,6 +273,13 @@ def test_a_call_that_makes_no_sense_is_refused(
     assert api.events_of(job_id) == ["enqueued"]
 
 
+def test_a_field_that_filters_do_not_have_is_refused_and_nothing_is_done(api: Api, queue: str) -> None:
+    job_id = api.enqueue(queue)
+    answer = api.post("/jobs/bulk", {"action": "delete", "filter": {"queue": queue, "states": ["completed"]}})
+    assert_refused(answer, 400, "PARSE_ERROR", "states")
+    assert api.job(job_id)["state"] == "pending"
+
+
 @pytest.mark.parametrize("path", ["/bulk/bulk_nowhere", "/bulk/bulk_nowhere/progress"])
 def test_an_unknown_bulk_is_not_found(api: Api, path: str) -> None:
     assert_refused(api.get(path), 404, "NOT_FOUND", "bulk_nowhere")

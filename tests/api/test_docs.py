@@ -138,3 +138,10 @@ def test_documentation_can_be_switched_off(start_server: Callable[..., ServerPro
     server = start_server("--docs-enabled=false")
     assert_refused(server.http.get(path), 404, "NOT_FOUND")
     assert server.http.get("/healthz").status_code == 200
+
+
+def test_what_a_request_must_have_is_marked_as_required(document: dict[str, Any]) -> None:
+    schemas = document["components"]["schemas"]
+    assert schemas["EnqueueRequest"]["required"] == ["queue"]
+    assert schemas["ScheduleRequest"]["required"] == ["cron", "name", "queue"]
+    assert not schemas["ScheduleChanges"].get("required")

@@ -57,7 +57,7 @@ def deliveries_of(api: Api, hook: str) -> list[dict[str, Any]]:
 
 def test_a_webhook_is_made_and_shown_without_its_secret(api: Api, receiver: Receiver) -> None:
     url = receiver.url("/shown")
-    answer = api.post("/webhooks", {"url": url, "secret": "hush", "events": ["never"]})
+    answer = api.post("/webhooks", {"url": url, "secret": "hush", "events": ["rejected"]})
     assert answer.status_code == 200
     hook = answer.json()["id"]
     assert answer.json() == {"status": "ok", "id": hook}
@@ -69,7 +69,7 @@ def test_a_webhook_is_made_and_shown_without_its_secret(api: Api, receiver: Rece
     assert shown == {
         "id": hook,
         "url": url,
-        "events": ["never"],
+        "events": ["rejected"],
         "queues": [],
         "enabled": True,
         "disabled_reason": None,
@@ -133,7 +133,7 @@ def test_deleting_is_idempotent(api: Api, make_hook: Callable[..., str]) -> None
         ({"url": "http://[fd00:ec2::254]/"}, "fd00:ec2::254"),
         ({"url": "http://example.com:70000/"}, "example.com:70000"),
         ({"url": "http://example.com/", "events": ["dead", " "]}, "events"),
-        ({"url": "http://example.com/", "events": ["x" * 65]}, "events"),
+        ({"url": "http://example.com/", "events": ["complete"]}, "events: 'complete' is not one of *, enqueued"),
         ({"url": "http://example.com/", "events": [f"e{n}" for n in range(101)]}, "events"),
         ({"url": "http://example.com/", "queues": [""]}, "queues"),
         ({"url": "http://example.com/", "queues": [f"q{n}" for n in range(101)]}, "queues"),

@@ -124,3 +124,11 @@ def test_an_idempotency_key_works_as_for_enqueue(api: Api, queue: str) -> None:
     other = api.post(f"/webhooks/{queue}", {"n": 1}, headers=headers, params={"priority": "high"})
     assert_refused(other, 422, "IDEMPOTENCY_MISMATCH")
     assert_refused(api.post(f"/webhooks/{queue}", {"n": 2}, headers=headers), 422, "IDEMPOTENCY_MISMATCH")
+
+
+def test_what_is_meant_for_a_webhook_does_not_become_a_job(api: Api) -> None:
+    webhook_id = api.post("/webhooks", {"url": "http://example.com/", "enabled": False}).json()["id"]
+    assert_refused(
+        api.post(f"/webhooks/{webhook_id}", {"enabled": True}), 400, "WEBHOOK_ERROR", "POST /api/v1/webhooks"
+    )
+    assert webhook_id not in {queue["name"] for queue in api.get("/queues").json()}

@@ -1,15 +1,14 @@
-"""Reads that take long: they have an end, and nobody else waits for them."""
+"""Searches beside the work: nobody waits for them, and they see what was acknowledged."""
 
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
 import apsw
-import pytest
 
 from rookery.engine.ops import Enqueue, NewJob
 from rookery.node.node import Node, NodeSettings
-from rookery.node.reads import THREADS, ReadTimeout
+from rookery.node.reads import THREADS
 from rookery.store.search import JobFilter, Order, count_jobs, search
 
 ENDLESS = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
@@ -19,9 +18,9 @@ def endless(db: apsw.Connection) -> None:
     db.execute(ENDLESS).fetchall()
 
 
-def run(path: Path, body: Callable[[Node], object], read_timeout: int) -> None:
+def run(path: Path, body: Callable[[Node], object]) -> None:
     async def test() -> None:
-        node = Node(NodeSettings(path, read_timeout=read_timeout))
+        node = Node(NodeSettings(path))
         node.start()
         try:
             async with asyncio.timeout(30):
@@ -30,16 +29,6 @@ def run(path: Path, body: Callable[[Node], object], read_timeout: int) -> None:
             await node.stop()
 
     asyncio.run(test())
-
-
-def test_a_read_that_takes_too_long_is_ended_and_the_next_one_is_answered(tmp_path: Path) -> None:
-    async def body(node: Node) -> None:
-        for _ in range(2 * THREADS):
-            with pytest.raises(ReadTimeout):
-                await node.reads.run(endless)
-        assert await node.reads.run(lambda db: count_jobs(db, JobFilter(), "default")) == 0
-
-    run(tmp_path / "data", body, read_timeout=20)
 
 
 def test_work_goes_on_while_every_reader_is_busy(tmp_path: Path) -> None:
@@ -55,7 +44,7 @@ def test_work_goes_on_while_every_reader_is_busy(tmp_path: Path) -> None:
         found = await node.reads.run(lambda db: search(db, JobFilter(queue="q"), "default", Order(), 5))
         assert (len(found.rows), found.total) == (5, 20)
 
-    run(tmp_path / "data", body, read_timeout=20_000)
+    run(tmp_path / "data", body)
 
 
 def test_a_read_sees_what_was_acknowledged_before_it(tmp_path: Path) -> None:
@@ -64,4 +53,4 @@ def test_a_read_sees_what_was_acknowledged_before_it(tmp_path: Path) -> None:
             await node.submit(Enqueue(jobs=[NewJob(queue="q")]))
             assert await node.reads.run(lambda db: count_jobs(db, JobFilter(queue="q"), "default")) == number
 
-    run(tmp_path / "data", body, read_timeout=20_000)
+    run(tmp_path / "data", body)

@@ -1,9 +1,11 @@
 """The timeline: one event for each transition, numbered without a gap."""
 
+import re
 from pathlib import Path
 
 import pytest
 
+from rookery import engine
 from rookery.engine.ops import (
     Approve,
     Cancel,
@@ -15,6 +17,7 @@ from rookery.engine.ops import (
     Reject,
     Retry,
 )
+from rookery.model.events import EVENT_TYPES
 from tests.unit.workbench import Workbench
 
 
@@ -108,3 +111,9 @@ def test_the_timeline_of_a_deleted_job_stays(bench: Workbench) -> None:
     bench.do(Delete(job_id=job_id))
 
     assert bench.events_of(job_id) == ["enqueued", "deleted"]
+
+
+def test_every_event_that_a_rule_tells_of_is_in_the_list_of_types() -> None:
+    sources = "".join(path.read_text() for path in Path(engine.__file__).parent.glob("*.py"))
+    told = set(re.findall(r'emit\(\s*"(\w+)"', sources)) | {"replaced", "rescheduled"}
+    assert told == set(EVENT_TYPES)

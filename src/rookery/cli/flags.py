@@ -135,8 +135,18 @@ def client_flags(function: Callable[..., Any]) -> Callable[..., Any]:
             show_envvar=True,
             help="Base URL of the server.",
         ),
-        click.option("--api-key", envvar=["ROOKERY_API_KEY", "CORVO_API_KEY"], help="A key, or the admin password."),
-        click.option("--namespace", envvar=["ROOKERY_NAMESPACE", "CORVO_NAMESPACE"], help="The namespace to work in."),
+        click.option(
+            "--api-key",
+            envvar=["ROOKERY_API_KEY", "CORVO_API_KEY"],
+            show_envvar=True,
+            help="A key, or the admin password.",
+        ),
+        click.option(
+            "--namespace",
+            envvar=["ROOKERY_NAMESPACE", "CORVO_NAMESPACE"],
+            show_envvar=True,
+            help="The namespace to work in.",
+        ),
         click.option("--log-level", type=LOG_LEVELS, default=None, expose_value=False, help="What goes to stderr."),
     )
     return output_flags(_with_flags(command, flags))

@@ -61,7 +61,7 @@ def _engine_flags(function: Command) -> Command:
     show_default=True,
     help="Storage directory, created if missing.",
 )
-@click.option("--admin-password", envvar="ROOKERY_ADMIN_PASSWORD", help="Full-access credential.")
+@click.option("--admin-password", envvar="ROOKERY_ADMIN_PASSWORD", show_envvar=True, help="Full-access credential.")
 @click.option(
     "--durability",
     type=click.Choice(["full", "relaxed"]),

@@ -22,11 +22,15 @@ MOST_AT_ONCE: Final = 10_000
 """More jobs than these are worked off in the background."""
 
 
+class BulkFilter(SearchRequest, forbid_unknown_fields=True):
+    """A filter of `/jobs/search`. A field that it does not have is refused: without it, too many jobs would match."""
+
+
 class BulkRequest(msgspec.Struct):
     """Which jobs, and what is to be done to them."""
 
     job_ids: Annotated[list[str] | None, says("The jobs. If there are any, `filter` does not count")] = None
-    filter: Annotated[SearchRequest | None, says("Or all the jobs that a search with it finds")] = None
+    filter: Annotated[BulkFilter | None, says("Or all the jobs that a search with it finds")] = None
     action: Annotated[
         str | None,
         says(

@@ -12,6 +12,7 @@ from rookery.http.errors import not_found
 
 _REF: Final = "#/components/schemas/{name}"
 _PATH_PARAMETER: Final = re.compile(r"{(\w+)}")
+_REQUIRED: Final = re.compile(r"Required(\.|:|$)")
 _CACHED: Final = ((b"cache-control", b"public, max-age=300"),)
 
 
@@ -30,6 +31,10 @@ def describe(routes: list[Route]) -> dict[str, Any]:
     types = [type for type in types if type is not None]
     schemas, components = msgspec.json.schema_components(types, schema_hook=_any_json, ref_template=_REF)
     schema_of = {str(type): schema for type, schema in zip(types, schemas, strict=True)}
+    changes = {route.request.__name__ for route in routes if route.method == "PUT"}
+    for name, schema in components.items():
+        if name not in changes:
+            _mark_required(schema)
     paths: dict[str, dict[str, Any]] = {}
     for route in routes:
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, schema_of)
@@ -88,6 +93,17 @@ def _response(answer: Any, schema_of: dict[str, Any]) -> dict[str, Any]:
     if isinstance(answer, str):
         return {"description": "A stream", "content": {answer: {"schema": {"type": "string"}}}}
     return {"description": "Done", "content": {"application/json": {"schema": schema_of[str(answer)]}}}
+
+
+def _mark_required(schema: dict[str, Any]) -> None:
+    """Fields are optional to the parser, so that what is missing gets a clear error; here they say what they are."""
+    required = [
+        name
+        for name, property in schema.get("properties", {}).items()
+        if _REQUIRED.match(property.get("description", ""))
+    ]
+    if required:
+        schema["required"] = sorted({*schema.get("required", ()), *required})
 
 
 def _any_json(type: type) -> dict[str, Any]:

@@ -25,7 +25,7 @@ _MISSED: Final = ("once", "skip", "all")
 
 
 class ScheduleRequest(msgspec.Struct):
-    """A schedule to make, or what to change of one."""
+    """A schedule to make."""
 
     name: Annotated[str | None, says("Required. Up to 255 bytes; no other schedule may have it")] = None
     queue: Annotated[str | None, says("Required. Where the jobs go")] = None
@@ -51,6 +51,10 @@ class ScheduleRequest(msgspec.Struct):
         str | None,
         says("Slots that came while no server ran: `once` for all (default), `skip` them, or `all`, at most 100"),
     ] = None
+
+
+class ScheduleChanges(ScheduleRequest):
+    """What to change of a schedule; what is absent stays as it is."""
 
 
 class ScheduleView(msgspec.Struct):
@@ -276,7 +280,7 @@ ROUTES = [
         path=_ONE,
         handler=change,
         summary="Change what is given",
-        request=ScheduleRequest,
+        request=ScheduleChanges,
         answers={200: ScheduleView},
         tag=_TAG,
     ),

@@ -6,6 +6,7 @@ from typing import Annotated, Final
 import msgspec
 
 from rookery.engine.ops import DeleteWebhook, Done, Enqueue, Refusal, SavedWebhook, SaveWebhook
+from rookery.engine.subscriptions import ALL
 from rookery.engine.webhooks import LOG_LENGTH
 from rookery.http.call import Answer, Call, Parameter, Route, Work, json_answer, says
 from rookery.http.errors import ApiError, invalid, not_found
@@ -19,6 +20,7 @@ from rookery.http.produce import (
     new_job,
 )
 from rookery.http.values import Raw
+from rookery.model.events import EVENT_TYPES
 from rookery.model.instants import BadInstant, parse_instant
 from rookery.model.names import is_job_id
 from rookery.store.webhooks import DeliveryView, WebhookView, read_deliveries, read_webhook, read_webhooks
@@ -26,7 +28,6 @@ from rookery.store.webhooks import DeliveryView, WebhookView, read_deliveries, r
 INBOUND_BODY: Final = 4 << 20
 MOST_ATTEMPTS: Final = 100
 MOST_FILTERS: Final = 100
-LONGEST_EVENT: Final = 64
 LONGEST_SECRET: Final = 1024
 _WHOLE_NUMBER: Final = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 
@@ -114,8 +115,8 @@ def _event_types(events: list[str] | None) -> list[str] | None:
     if len(types) > MOST_FILTERS:
         raise _wrong(f"events has {len(types)} items, the limit is {MOST_FILTERS}")
     for type in types:
-        if not type or len(type) > LONGEST_EVENT:
-            raise _wrong(f"events: {type[:LONGEST_EVENT]!r} is not the type of an event")
+        if type != ALL and type.lower() not in EVENT_TYPES:
+            raise _wrong(f"events: {type[:64]!r} is not one of {', '.join((ALL, *EVENT_TYPES))}")
     return types
 
 
@@ -177,6 +178,8 @@ async def delete(call: Call) -> Answer:
 
 async def receive(call: Call) -> Answer:
     """Whatever is sent becomes the payload of a job."""
+    if read_webhook(call.node.reader, call.params["id"], call.namespace) is not None:
+        raise _wrong("this is the id of a webhook, not the name of a queue: POST /api/v1/webhooks changes a webhook")
     body = await call.body(INBOUND_BODY)
     query = call.query()
     job = new_job(
@@ -272,7 +275,7 @@ ROUTES = [
         method="POST",
         path=_ONE,
         handler=receive,
-        summary="Add a job to the queue of that name; its payload is the body: JSON as it is, other text as a string",
+        summary="Add a job to the queue of that name: whatever is sent is its payload",
         answers={201: EnqueueAnswer, 200: EnqueueAnswer},
         parameters=(
             Parameter("priority", "`critical`, `high` or `normal` (or 0, 1, 2)"),
