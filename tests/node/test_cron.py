@@ -35,6 +35,8 @@ def days(line: str, after: str, count: int) -> list[int]:
         ("*/20 * * * *", ["05-04T10:40", "05-04T11:00"]),
         ("5,10-12 9 * * *", ["05-05T09:05", "05-05T09:10", "05-05T09:11"]),
         ("0 8-18/5 * * *", ["05-04T13:00", "05-04T18:00", "05-05T08:00"]),
+        ("52-52/5 22-22/1 * * *", ["05-04T22:52", "05-05T22:52"]),
+        ("0 9 * * 1-1/2", ["05-11T09:00", "05-18T09:00"]),
         ("0 9 * * MON-FRI", ["05-05T09:00", "05-06T09:00", "05-07T09:00", "05-08T09:00"]),
         ("0 9 * * sat-sun", ["05-09T09:00", "05-10T09:00", "05-16T09:00"]),
         ("0 9 * * 0", ["05-10T09:00", "05-17T09:00"]),
@@ -198,3 +200,13 @@ def test_a_slot_that_is_none_any_more_is_run_all_the_same() -> None:
     due = parse_instant("2026-05-04T10:07:00Z")
     for missed in ("once", "skip", "all"):
         assert slots_to_run(Cron("0 12 * * *", "UTC"), missed, due, due + 5) == [due]
+
+
+@pytest.mark.parametrize("line", ["30 2 * 3 0L", "* 2 * 3 7L"])
+def test_a_line_whose_times_the_clocks_always_skip_never_comes(line: str) -> None:
+    with pytest.raises(BadCron, match="never comes"):
+        next_run(line, "Europe/Paris", at("2026-05-04T10:30:00"))
+
+
+def test_the_29th_of_february_is_waited_for_however_far_it_is() -> None:
+    assert coming("0 0 29 2 *", "2096-03-01T00:00:00", count=1) == ["2104-02-29T00:00:00+00:00"]

@@ -99,3 +99,24 @@ def test_closing_ends_reads_that_are_under_way(store: Path) -> None:
         return (await asyncio.gather(task, return_exceptions=True))[0]
 
     assert isinstance(reading(store, 60, test), ReadTimeout)
+
+
+def test_a_connection_that_cannot_be_opened_costs_nobody_a_place(store: Path) -> None:
+    faults = [apsw.CantOpenError("no more files"), apsw.CantOpenError("no more files")]
+
+    def connect() -> apsw.Connection:
+        if faults:
+            raise faults.pop()
+        return open_reader(store)
+
+    async def test() -> int:
+        reads = Reads(connect, 5, threads=1)
+        for _ in range(2):
+            with pytest.raises(apsw.CantOpenError):
+                await reads.run(count)
+        try:
+            return await reads.run(count)
+        finally:
+            await reads.close()
+
+    assert asyncio.run(test()) == 0

@@ -25,8 +25,12 @@ FIELDS: Final = ("minute", "hour", "day of month", "month", "day of week")
 LONGEST: Final = 1000
 _SHOWN: Final = 100
 _SECOND: Final = timedelta(seconds=1)
+_PATIENCE: Final = timedelta(days=12 * 366)
+"""A line whose times of day are all skipped for so long never comes; 29 February can be 8 years away."""
 _ANY_DAY: Final = datetime(2000, 1, 1)
 _STAR: Final = re.compile(r"(?:^|(?<=,))\*")
+_SINGLE: Final = re.compile(r"\b(\w+)-\1/\d+")
+"""A range of one value: the library takes its step for one up to the end."""
 _UP_TO_SUNDAY: Final = re.compile(r"\b([1-6]|mon|tue|wed|thu|fri|sat)-sun\b")
 
 
@@ -49,7 +53,7 @@ class Cron:
     def after(self, instant: int) -> Iterator[int]:
         """Every slot after an instant, in order."""
         wall = self._wall(instant).replace(tzinfo=None)
-        for slot in self._slots(CronSim(self._line, wall)):
+        for slot in self._slots(CronSim(self._line, wall), wall):
             if slot > instant:
                 yield slot
 
@@ -60,19 +64,23 @@ class Cron:
             # The clocks went back a moment ago: later times of day than this one have already been.
             wall += _offset(wall.replace(fold=0)) - _offset(wall)
         start = wall.replace(tzinfo=None, fold=0) + _SECOND
-        for slot in self._slots(CronSim(self._line, start, reverse=True)):
+        for slot in self._slots(CronSim(self._line, start, reverse=True), start):
             if slot <= instant:
                 yield slot
 
     def _wall(self, instant: int) -> datetime:
         return datetime.fromtimestamp(instant / 1000, self._zone)
 
-    def _slots(self, walls: CronSim) -> Iterator[int]:
+    def _slots(self, walls: CronSim, start: datetime) -> Iterator[int]:
         """The first instant at which each time of day is on the wall, for those that ever are."""
+        last = start
         for wall in walls:
+            if abs(wall - last) > _PATIENCE:
+                return
             local = wall.replace(tzinfo=self._zone)
             instant = local.astimezone(UTC)
             if instant.astimezone(self._zone).replace(tzinfo=None) == wall:
+                last = wall
                 yield int(instant.timestamp()) * 1000
 
 
@@ -128,6 +136,7 @@ def _parse(text: str) -> str:
         except CronSimError:
             given = text.split()[position][:_SHOWN]
             raise BadCron(f"bad {FIELDS[position]} {given!r} in {text[:_SHOWN]!r}") from None
+    fields = [_SINGLE.sub(r"\1", field) for field in fields]
     fields[2], fields[4] = _days(fields[2], "1-31"), _days(fields[4], "0-7")
     line = " ".join(fields)
     try:

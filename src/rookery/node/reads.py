@@ -39,7 +39,11 @@ class Reads:
         except TimeoutError:
             raise ReadTimeout(self._timeout) from None
         loop = asyncio.get_running_loop()
-        db = self._idle.pop() if self._idle else self._connect()
+        try:
+            db = self._idle.pop() if self._idle else self._connect()
+        except BaseException:
+            self._free.release()
+            raise
         self._busy.add(db)
         alarm = loop.call_later(self._timeout, db.interrupt)
         work = self._threads.submit(_in_one_view, db, read)
