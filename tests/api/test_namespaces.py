@@ -289,3 +289,13 @@ def test_workers_of_other_namespaces_are_hidden(ours: Tenant, theirs: Tenant, qu
 def test_a_waiting_fetch_is_not_woken_by_another_namespace(ours: Tenant, theirs: Tenant, queue: str) -> None:
     theirs.enqueue(queue)
     assert ours.fetch(queue, timeout=0.3) is None
+
+
+def test_a_move_tells_each_namespace_only_of_its_own_queues(ours: Tenant, theirs: Tenant, api: Api, queue: str) -> None:
+    job_id = ours.enqueue(f"{queue}-secret")
+    api.post(f"/jobs/{job_id}/move", {"queue": f"theirs::{queue}"})
+    seen = {"job_ids": job_id, "types": "moved"}
+    (theirs_event,) = theirs.get("/cluster/events", params=seen).json()["events"]
+    assert (theirs_event["queue"], theirs_event["data"]) == (queue, {"to": queue})
+    (event,) = api.get("/cluster/events", params=seen).json()["events"]
+    assert event["data"] == {"from": f"ours::{queue}-secret", "to": f"theirs::{queue}"}

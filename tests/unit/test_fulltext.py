@@ -275,8 +275,10 @@ def test_deleted_jobs_are_not_found(library: Library) -> None:
     library.catch_up()
     library.bench.do(Delete(job_id=job_id))
     assert library.words("word") == []
+    assert not library.index.has_seen_deletions
     library.catch_up()
     assert library.words("word") == []
+    assert library.index.has_seen_deletions
 
 
 def test_purged_jobs_leave_the_index_and_others_stay(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -185,7 +185,8 @@ def forget_old(ledger: Ledger, most: int) -> bool:
     for (bulk_id,) in old:
         lists = ledger.execute(
             """
-            DELETE FROM bulk_target WHERE (bulk, n) IN (SELECT bulk, n FROM bulk_target WHERE bulk = ? LIMIT ?)
+            DELETE FROM bulk_target WHERE (bulk, n) IN (
+              SELECT bulk, n FROM bulk_target WHERE bulk = ? ORDER BY n LIMIT ?)
             RETURNING 1
             """,
             (bulk_id, _MOST_LISTS_FORGOTTEN),

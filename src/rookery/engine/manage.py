@@ -1,7 +1,6 @@
 """What a person does to a job: retry, requeue, cancel, move, change its priority, delete, hold, approve, reject."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any, Final
 
 from rookery.engine import endings, unique
@@ -35,7 +34,6 @@ from rookery.model.job import (
     STATES,
     priority_name,
 )
-from rookery.model.names import shown_name
 
 _BACK_IN_POOL: Final[dict[str, Any]] = {"worker_id": None, "hostname": None, "lease_until": None}
 
@@ -100,7 +98,6 @@ def _move(ledger: Ledger, job: Job, op: Move) -> str:
     source = ledger.queue_of(job.queue)
     target = ledger.queue(op.queue)
     rank = job.rank if op.rank is None else op.rank
-    shown = partial(shown_name, op.namespace)
     attempt = 0 if op.reset_attempt else job.attempt
     ledger.execute("UPDATE job SET queue = ?, rank = ?, attempt = ? WHERE seq = ?", (target.id, rank, attempt, job.seq))
     if target is not source:
@@ -111,7 +108,7 @@ def _move(ledger: Ledger, job: Job, op: Move) -> str:
             queue.counts[job.state] += step
             queue.blocked += step * blocked
             ledger.touch(queue)
-        ledger.emit("moved", job.id, target.name, json_text({"from": shown(source.name), "to": shown(target.name)}))
+        ledger.emit("moved", job.id, target.name, json_text({"from": source.name, "to": target.name}))
     return "moved"
 
 

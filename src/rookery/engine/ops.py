@@ -420,15 +420,17 @@ class Throttle(QueueOperation, frozen=True):
 
 
 class ClearQueue(QueueOperation, frozen=True):
-    """Delete one chunk of its pending and scheduled jobs that came no later than `up_to`."""
+    """Delete one chunk of its pending and scheduled jobs that were there at the first call (see `Cleared`)."""
 
     up_to: int | None = None
+    created_by: int | None = None
 
 
 class DeleteQueue(QueueOperation, frozen=True):
-    """Delete one chunk of all its jobs that came no later than `up_to`; with the last, the queue itself."""
+    """Delete one chunk of all its jobs that were there at the first call; with the last, the queue itself."""
 
     up_to: int | None = None
+    created_by: int | None = None
 
 
 class Cleared(msgspec.Struct, frozen=True):
@@ -437,6 +439,7 @@ class Cleared(msgspec.Struct, frozen=True):
     deleted: int
     done: bool
     up_to: int
+    created_by: int
 
 
 # --- schedules

@@ -57,13 +57,13 @@ def throttle(ledger: Ledger, op: Throttle) -> Done:
 
 def clear(ledger: Ledger, op: ClearQueue) -> Cleared:
     """Delete one chunk of the jobs that have not run yet."""
-    return _delete_chunk(ledger, ledger.find_queue(op.queue), (PENDING, SCHEDULED), op.up_to)
+    return _delete_chunk(ledger, ledger.find_queue(op.queue), (PENDING, SCHEDULED), op)
 
 
 def delete(ledger: Ledger, op: DeleteQueue) -> Cleared:
     """Delete one chunk of all jobs; when none is left, the queue's settings, locks and window too."""
     queue = ledger.find_queue(op.queue)
-    cleared = _delete_chunk(ledger, queue, STATES, op.up_to)
+    cleared = _delete_chunk(ledger, queue, STATES, op)
     if queue is not None and cleared.done:
         ledger.execute("DELETE FROM throttle_claim WHERE queue = ?", (queue.id,))
         if any(queue.counts.values()):
@@ -77,24 +77,27 @@ def delete(ledger: Ledger, op: DeleteQueue) -> Cleared:
     return cleared
 
 
-def _delete_chunk(ledger: Ledger, queue: Queue | None, states: tuple[str, ...], up_to: int | None) -> Cleared:
+def _delete_chunk(
+    ledger: Ledger, queue: Queue | None, states: tuple[str, ...], op: ClearQueue | DeleteQueue
+) -> Cleared:
     """Delete at most a chunk of a queue's jobs in these states, none that came after the first call."""
-    limit = ledger.job_seq if up_to is None else up_to
+    up_to = ledger.job_seq if op.up_to is None else op.up_to
+    created_by = ledger.now if op.created_by is None else op.created_by
     if queue is None:
-        return Cleared(0, True, limit)
+        return Cleared(0, True, up_to, created_by)
     deleted = 0
     for state in states:
         jobs = select_jobs(
             ledger,
-            "WHERE queue = ? AND state = ? AND seq <= ? ORDER BY created_at, seq LIMIT ?",
-            (queue.id, state, limit, CHUNK - deleted),
+            "WHERE queue = ? AND state = ? AND created_at <= ? AND seq <= ? ORDER BY created_at, seq LIMIT ?",
+            (queue.id, state, created_by, up_to, CHUNK - deleted),
         )
         for job in jobs:
             delete_job(ledger, job)
         deleted += len(jobs)
         if deleted == CHUNK:
-            return Cleared(deleted, False, limit)
-    return Cleared(deleted, True, limit)
+            return Cleared(deleted, False, up_to, created_by)
+    return Cleared(deleted, True, up_to, created_by)
 
 
 def _write_settings(ledger: Ledger, queue: Queue) -> None:

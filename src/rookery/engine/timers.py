@@ -100,7 +100,7 @@ def sweep(ledger: Ledger, op: Sweep) -> Purged:
     locks = ledger.execute(
         """
         DELETE FROM unique_lock WHERE (queue, key) IN (
-          SELECT queue, key FROM unique_lock WHERE expires_at <= ? LIMIT ?)
+          SELECT queue, key FROM unique_lock WHERE expires_at <= ? ORDER BY expires_at, queue, key LIMIT ?)
         RETURNING 1
         """,
         (ledger.now, CHUNK),
@@ -108,7 +108,7 @@ def sweep(ledger: Ledger, op: Sweep) -> Purged:
     keys = ledger.execute(
         """
         DELETE FROM idempotency_key WHERE (namespace, key) IN (
-          SELECT namespace, key FROM idempotency_key WHERE expires_at <= ? LIMIT ?)
+          SELECT namespace, key FROM idempotency_key WHERE expires_at <= ? ORDER BY expires_at, namespace, key LIMIT ?)
         RETURNING 1
         """,
         (ledger.now, CHUNK),

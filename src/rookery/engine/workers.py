@@ -53,7 +53,7 @@ def forget_silent(ledger: Ledger, limit: int) -> int:
     gone = ledger.execute(
         """
         DELETE FROM worker WHERE (namespace, id) IN (
-          SELECT namespace, id FROM worker WHERE last_heartbeat < ? LIMIT ?)
+          SELECT namespace, id FROM worker WHERE last_heartbeat < ? ORDER BY namespace, id LIMIT ?)
         RETURNING namespace, id
         """,
         (ledger.now - SILENCE, limit),

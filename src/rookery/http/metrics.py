@@ -243,7 +243,7 @@ async def get_metrics(call: Call) -> Answer:
     def scrape(db: "apsw.Connection") -> bytes:
         return render(Scrape(node, namespace, prefix, take_census(db, now, namespace), tasks, now))
 
-    return Answer(200, await node.scrapes.run(scrape), CONTENT_TYPE)
+    return Answer(200, await node.overviews.run(scrape), CONTENT_TYPE)
 
 
 def render(scrape: Scrape) -> bytes:
@@ -257,7 +257,8 @@ def render(scrape: Scrape) -> bytes:
 
 async def get_throughput(call: Call) -> Answer:
     """The last hour, minute by minute."""
-    return json_answer(read_throughput(call.node.reader, call.node.clock.now(), call.namespace))
+    now = call.node.clock.now()
+    return await call.node.overviews.run(lambda db: json_answer(read_throughput(db, now, call.namespace)))
 
 
 def _metrics_route(path: str) -> Route:

@@ -55,7 +55,7 @@ class Info(msgspec.Struct):
 
 async def list_workers(call: Call) -> Answer:
     """Workers seen in the last day."""
-    return json_answer(read_workers(call.node.reader, call.namespace))
+    return await call.node.overviews.run(lambda db: json_answer(read_workers(db, call.namespace)))
 
 
 async def get_batch(call: Call) -> Answer:

@@ -51,7 +51,8 @@ def _queue(call: Call) -> str:
 
 async def list_queues(call: Call) -> Answer:
     """All queues, by name."""
-    return json_answer(read_queues(call.node.reader, call.namespace, call.node.clock.now()))
+    now = call.node.clock.now()
+    return await call.node.overviews.run(lambda db: json_answer(read_queues(db, call.namespace, now)))
 
 
 async def get_queue(call: Call) -> Answer:

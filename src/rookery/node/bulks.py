@@ -59,13 +59,14 @@ class Bulks:
         self._batcher = batcher
         self._reads = reads
         self._reader = reader
-        self._being_listed: set[str] = set()
+        self._left_unlisted: list[str] = []
         self._has_work = asyncio.Event()
         self._chunk = CHUNK
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
         """Go on with what is there."""
+        self._left_unlisted = [record.id for record in read_open_bulks(self._reader) if not record.is_ready]
         self._task = asyncio.create_task(self._work())
 
     async def stop(self) -> None:
@@ -73,6 +74,7 @@ class Bulks:
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
+        await self._reads.close()
 
     # --- at once
 
@@ -104,13 +106,13 @@ class Bulks:
     async def begin(self, op: StartBulk, job_ids: Sequence[str] = ()) -> str:
         """Have it done in the background; the id of its record."""
         started: BulkStarted = await self._apply(op)
-        if job_ids:
-            self._being_listed.add(started.bulk_id)
         try:
             for some in _chunks(job_ids, MOST_LISTED):
                 await self._apply(AddBulkTargets(bulk_id=started.bulk_id, job_ids=some), may_be_refused=False)
+        except BaseException:
+            self._left_unlisted.append(started.bulk_id)
+            raise
         finally:
-            self._being_listed.discard(started.bulk_id)
             self._has_work.set()
         return started.bulk_id
 
@@ -125,11 +127,12 @@ class Bulks:
         while True:
             self._has_work.clear()
             try:
+                while self._left_unlisted:
+                    await self._stop_record(self._left_unlisted[-1], INTERRUPTED)
+                    self._left_unlisted.pop()
                 record = self._next_record()
                 if record is None:
                     await self._has_work.wait()
-                elif not record.is_ready:
-                    await self._stop_record(record, INTERRUPTED)
                 elif record.status == "queued":
                     await self._apply(RunBulk(bulk_id=record.id))
                     self.news.tell()
@@ -142,9 +145,8 @@ class Bulks:
                 await asyncio.sleep(_PAUSE_AFTER_FAULT)
 
     def _next_record(self) -> BulkRecord | None:
-        """The oldest record that nobody is still listing jobs for."""
-        records = read_open_bulks(self._reader)
-        return next((record for record in records if record.id not in self._being_listed), None)
+        """The oldest record of which it is known which jobs are meant."""
+        return next((record for record in read_open_bulks(self._reader) if record.is_ready), None)
 
     async def _advance(self, record: BulkRecord) -> None:
         """Do a record's next chunk, then leave the others more time than that has taken."""
@@ -167,7 +169,7 @@ class Bulks:
                 fault = error
                 logger.warning("the jobs of bulk operation %s cannot be found: %r", record.id, error)
                 await asyncio.sleep(_PAUSE_AFTER_FAULT)
-        await self._stop_record(record, f"the jobs cannot be found: {fault}")
+        await self._stop_record(record.id, f"the jobs cannot be found: {fault}")
         return None
 
     async def _run_chunk(self, record: BulkRecord, targets: Targets) -> None:
@@ -191,9 +193,9 @@ class Bulks:
         else:
             self._chunk = min(2 * self._chunk, CHUNK)
 
-    async def _stop_record(self, record: BulkRecord, error: str) -> None:
-        logger.warning("bulk operation %s has failed: %s", record.id, error)
-        await self._apply(StopBulk(bulk_id=record.id, error=error))
+    async def _stop_record(self, bulk_id: str, error: str) -> None:
+        logger.warning("bulk operation %s has failed: %s", bulk_id, error)
+        await self._apply(StopBulk(bulk_id=bulk_id, error=error))
         self.news.tell()
 
     async def _apply(self, op: AnyOperation, *, may_be_refused: bool = True) -> Any:

@@ -33,6 +33,8 @@ INTERVAL: Final = 0.5
 LONGEST_SLEEP: Final = 60.0
 """Seconds. Another process may have written to the store without our hearing of it."""
 PURGE_INTERVAL: Final = 3600.0
+DELETION_INTERVAL: Final = 30.0
+"""Seconds between two looks for documents whose jobs are gone: always, and when jobs have been deleted."""
 FIRST_PAUSE: Final = 1.0
 LONGEST_PAUSE: Final = 60.0
 """Seconds to rest after a fault: the first time, and when it stays."""
@@ -157,15 +159,15 @@ class FullText:
 
     async def _follow(self) -> None:
         """Take in what is new, at most every so often; sleep when there is nothing."""
-        pause, look_for_purged_at = FIRST_PAUSE, 0.0
+        pause, forgotten_at = FIRST_PAUSE, float("-inf")
         loop = asyncio.get_running_loop()
         while True:
             news = self._news()
             try:
                 await self._catch_up()
-                if loop.time() >= look_for_purged_at:
+                if loop.time() >= forgotten_at + (DELETION_INTERVAL if self._has_deletions() else PURGE_INTERVAL):
                     await self._forget_purged()
-                    look_for_purged_at = loop.time() + PURGE_INTERVAL
+                    forgotten_at = loop.time()
             except Exception as error:
                 self._falters(error)
                 await asyncio.sleep(pause)
@@ -185,10 +187,15 @@ class FullText:
         self._keeps_up()
 
     async def _forget_purged(self) -> None:
-        """Jobs that are purged leave no event, only a document that finds nothing."""
+        """Jobs that are gone leave a document that finds nothing; of those that were purged not even an event tells."""
+        if self._index is not None:
+            self._index.has_seen_deletions = False
         after: int | None = 0
         while after is not None:
             after = await self._in_thread(partial(self._forget_purged_behind, after))
+
+    def _has_deletions(self) -> bool:
+        return self._index is not None and self._index.has_seen_deletions
 
     def _keeps_up(self) -> None:
         if self.fault is not None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterable
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, Final
 
@@ -29,7 +30,7 @@ from rookery.node.fulltext import FullText
 from rookery.node.measures import Measures
 from rookery.node.news import News
 from rookery.node.process import GarbageWatch
-from rookery.node.reads import Reads
+from rookery.node.reads import THREADS, Reads
 from rookery.node.schedules import Schedules
 from rookery.node.timers import Timers
 from rookery.node.tracing import Tracing
@@ -79,8 +80,8 @@ class Node:
             raise
         self.started_at = self.clock.now()
         self.backups = Backups(self._directory.store)
-        self.reads = Reads(lambda: open_reader(self._directory.store), settings.read_timeout / 1000)
-        self.scrapes = Reads(lambda: open_reader(self._directory.store), settings.read_timeout / 1000, threads=1)
+        self.reads = self._make_reads()
+        self.overviews = self._make_reads(threads=2)
         self._log = LocalLog(self._machine, self.clock.now)
         self._batcher = Batcher(self._log, settings.most_waiting, self._after_commit, self.measures, tracing)
         self._waiters = Waiters(self._machine, self._batcher, self.clock, settings.most_claims, self.measures)
@@ -106,7 +107,10 @@ class Node:
             lambda: self._machine.events_ever,
             is_enabled=settings.fulltext_enabled,
         )
-        self.bulks = Bulks(self._batcher, self.reads, self.reader)
+        self.bulks = Bulks(self._batcher, self._make_reads(threads=1), self.reader)
+
+    def _make_reads(self, threads: int = THREADS) -> Reads:
+        return Reads(lambda: open_reader(self._directory.store), self.settings.read_timeout / 1000, threads)
 
     def start(self) -> None:
         """Begin to keep time, and to deliver what waits."""
@@ -122,20 +126,21 @@ class Node:
         self.end_waiting()
         self._timers.stop()
         self._schedules.stop()
-        await self.webhooks.stop()
-        await self.bulks.stop()
-        await self._batcher.idle()
-        self._log.close()
-        await self.fulltext.stop()
-        await self.backups.close()
-        await self.reads.close()
-        await self.scrapes.close()
-        self.garbage.stop()
-        if self.tracing is not None:
-            await self.tracing.close()
-        self.reader.close()
-        self._machine.close()
-        self._directory.release()
+        async with AsyncExitStack() as backwards:  # whatever fails, the rest is closed too
+            backwards.callback(self._directory.release)
+            backwards.callback(self._machine.close)
+            backwards.callback(self.reader.close)
+            if self.tracing is not None:
+                backwards.push_async_callback(self.tracing.close)
+            backwards.callback(self.garbage.stop)
+            backwards.push_async_callback(self.overviews.close)
+            backwards.push_async_callback(self.reads.close)
+            backwards.push_async_callback(self.backups.close)
+            backwards.push_async_callback(self.fulltext.stop)
+            backwards.callback(self._log.close)
+            backwards.push_async_callback(self._batcher.idle)
+            backwards.push_async_callback(self.bulks.stop)
+            backwards.push_async_callback(self.webhooks.stop)
 
     def end_waiting(self) -> None:
         """Let everybody who waits for something go home."""
@@ -164,7 +169,9 @@ class Node:
         deleted = cleared.deleted
         while not cleared.done:
             future: asyncio.Future[Cleared] = asyncio.get_running_loop().create_future()
-            self._batcher.put(msgspec.structs.replace(op, up_to=cleared.up_to), resolver(future))
+            self._batcher.put(
+                msgspec.structs.replace(op, up_to=cleared.up_to, created_by=cleared.created_by), resolver(future)
+            )
             cleared = await future
             deleted += cleared.deleted
         if isinstance(op, DeleteQueue):

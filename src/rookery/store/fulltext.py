@@ -103,6 +103,7 @@ class FullTextIndex:
     def __init__(self, path: Path, store: Path) -> None:
         """Open the index that is there; raises OutOfStep, or whatever SQLite says, when it is of no use."""
         self.position = 0
+        self.has_seen_deletions = False
         self._filled = 0
         self._fill_to = 0
         self._db = _connect(path, store)
@@ -142,8 +143,16 @@ class FullTextIndex:
         newest = self._read_progress()
         if newest == self.position:
             return False
-        self.position = self._take_in("events_step", self.position, min(newest, self.position + MOST_EVENTS))
+        before = self.position
+        self.position = self._take_in("events_step", before, min(newest, before + MOST_EVENTS))
+        self.has_seen_deletions |= self._has_deletions(before, self.position)
         return newest > self.position
+
+    def _has_deletions(self, after: int, until: int) -> bool:
+        found = self._db.execute(
+            "SELECT EXISTS (SELECT 1 FROM store.event WHERE seq > ? AND seq <= ? AND type = 'deleted')", (after, until)
+        ).get
+        return bool(found)
 
     def fill(self) -> bool:
         """Take in jobs from before the index; whether there are more."""

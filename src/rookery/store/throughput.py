@@ -1,6 +1,6 @@
 """Reading what happened minute by minute."""
 
-from typing import Any, Final
+from typing import Final
 
 import apsw
 import msgspec
@@ -45,12 +45,15 @@ def read_throughput(db: apsw.Connection, now: int, namespace: str = DEFAULT_NAME
     return [MinuteView(format_instant(minute), *found.get(minute, (0, 0, 0))) for minute in minutes]
 
 
-def completed_in_last_minute(db: apsw.Connection, queue_id: int, now: int) -> int:
-    """How many jobs of a queue were completed in the last 60 seconds, supposing that a minute passes evenly."""
+def completed_in_last_minute(db: apsw.Connection, now: int, queue_id: int | None = None) -> dict[int, int]:
+    """How many jobs were completed in the last 60 seconds, by queue, supposing that a minute passes evenly."""
     minute, elapsed = now - now % MINUTE, now % MINUTE
-    rows: list[Any] = db.execute(
-        "SELECT minute, completed FROM throughput WHERE queue = ? AND minute >= ?", (queue_id, minute - MINUTE)
-    ).fetchall()
-    found: dict[int, int] = dict(rows)
-    earlier = found.get(minute - MINUTE, 0) * (MINUTE - elapsed) / MINUTE
-    return round(found.get(minute, 0) + earlier)
+    rows = db.execute(
+        f"""
+        SELECT queue, total(iif(minute = ?1, completed, completed * ?2)) FROM throughput
+         WHERE minute >= ?1 - {MINUTE} {"" if queue_id is None else "AND queue = ?3"}
+         GROUP BY queue
+        """,
+        (minute, 1 - elapsed / MINUTE) if queue_id is None else (minute, 1 - elapsed / MINUTE, queue_id),
+    )
+    return {queue: round(completed) for queue, completed in rows}

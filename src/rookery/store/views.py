@@ -304,8 +304,8 @@ def read_queues(db: apsw.Connection, namespace: str = DEFAULT_NAMESPACE, now: in
         rows = db.execute(f"{_SELECT_QUEUES} ORDER BY name").fetchall()
     else:
         rows = db.execute(f"{_SELECT_QUEUES} WHERE namespace = ? ORDER BY name", (namespace,)).fetchall()
-    now = _stored_now(db) if now is None else now
-    return [_queue_view(db, row, namespace, now) for row in rows]
+    completed = completed_in_last_minute(db, _stored_now(db) if now is None else now)
+    return [_queue_view(db, row, namespace, completed) for row in rows]
 
 
 def read_queue(
@@ -315,7 +315,8 @@ def read_queue(
     row = db.execute(f"{_SELECT_QUEUES} WHERE name = ?", (name,)).fetchone()
     if row is None or not is_visible(namespace, name):
         return None
-    return _queue_view(db, row, namespace, _stored_now(db) if now is None else now)
+    completed = completed_in_last_minute(db, _stored_now(db) if now is None else now, row[0])
+    return _queue_view(db, row, namespace, completed)
 
 
 def _stored_now(db: apsw.Connection) -> int:
@@ -323,7 +324,7 @@ def _stored_now(db: apsw.Connection) -> int:
     return now
 
 
-def _queue_view(db: apsw.Connection, row: tuple[Any, ...], namespace: str, now: int) -> QueueView:
+def _queue_view(db: apsw.Connection, row: tuple[Any, ...], namespace: str, completed: dict[int, int]) -> QueueView:
     queue = dict(zip(_QUEUE_COLUMNS, row, strict=True))
     oldest = _oldest_pending(db, queue["id"]) if queue["pending"] > queue["blocked"] else None
     return QueueView(
@@ -337,7 +338,7 @@ def _queue_view(db: apsw.Connection, row: tuple[Any, ...], namespace: str, now: 
         enqueued=queue["enqueued"],
         failed=queue["failed"],
         oldest_pending_at=_time(oldest),
-        throughput_per_min=completed_in_last_minute(db, queue["id"], now),
+        throughput_per_min=completed.get(queue["id"], 0),
     )
 
 
@@ -457,7 +458,16 @@ def read_events(
 
 def event_view(namespace: str, seq: int, type: str, job_id: str, queue: str, at: int, data: str | None) -> EventView:
     """An event's row as somebody of that namespace sees it."""
+    if type == "moved" and data is not None:
+        data = _shown_move(data, namespace)
     return EventView(seq, type, at * 1_000_000, job_id, shown_name(namespace, queue), _raw(data))
+
+
+def _shown_move(data: str, namespace: str) -> str:
+    """From where to where, as far as somebody of that namespace may know."""
+    move: dict[str, str] = msgspec.json.decode(data)
+    shown = {end: shown_name(namespace, queue) for end, queue in move.items() if is_visible(namespace, queue)}
+    return msgspec.json.encode(shown).decode()
 
 
 def first_event(db: apsw.Connection) -> int:
