@@ -672,3 +672,12 @@ def test_the_dead_of_another_namespace_are_not_listed(server: ServerProcess, que
 def test_a_queue_of_another_namespace_cannot_be_named(server: ServerProcess) -> None:
     answer = Tenant(server, "ours").post("/jobs/search", {"queue": "theirs::q"})
     assert_refused(answer, 400, "VALIDATION_ERROR", "queue")
+
+
+@pytest.mark.parametrize("text", ["über", "x<b&c", "p/q", "mix é é", "😀", '\\"quoted\\"'])
+def test_text_is_found_however_its_characters_were_written(api: Api, queue: str, text: str) -> None:
+    payload = r'{"a": "\u00fcber x\u003cb\u0026c p\/q mix \u00e9 é \ud83d\ude00 \"quoted\""}'
+    body = f'{{"queue": "{queue}", "payload": {payload}}}'.encode()
+    job_id = api.post("/enqueue", content=body).json()["job_id"]
+    assert ids(api, queue=queue, payload_contains=text) == [job_id]
+    assert api.job(job_id)["payload"] == {"a": 'über x<b&c p/q mix é é 😀 "quoted"'}

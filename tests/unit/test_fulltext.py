@@ -194,6 +194,10 @@ def test_the_namespace_is_no_part_of_a_queues_name_for_those_in_it(library: Libr
     assert library.text("ours") == library.text("ours::q") == [job_id]
     assert library.text("ours", namespace="ours") == library.text(":", namespace="ours") == []
     assert library.text("q", namespace="ours") == [job_id]
+    library.catch_up()
+    assert library.words("ours") == library.words("q", namespace="ours") == [job_id]
+    for query in ("ours", "queue : ours", "namespace : ours", "ours OR nothing"):
+        assert library.words(query, namespace="ours") == []
 
 
 # --- following the store

@@ -126,7 +126,7 @@ def _deed(call: Call, request: BulkRequest) -> BulkOperation:
 async def _targets(call: Call, request: BulkRequest) -> Targets:
     if request.job_ids or request.filter is None:
         job_ids = list(dict.fromkeys(request.job_ids or ()))
-        return Targets(len(job_ids), job_ids, are_many=len(request.job_ids or ()) > MOST_AT_ONCE)
+        return Targets(len(job_ids), job_ids, are_many=len(job_ids) > MOST_AT_ONCE)
     wanted = job_filter(call, request.filter)
 
     def find(db: apsw.Connection) -> Targets:

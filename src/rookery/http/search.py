@@ -171,7 +171,7 @@ def job_filter(call: Call, request: SearchRequest) -> JobFilter:
     return JobFilter(
         queue=call.queue(request.queue) if request.queue and request.queue.strip() else None,
         states=_states(request.state),
-        rank=None if request.priority is None else rank(request.priority),
+        rank=None if request.priority in (None, "") else rank(request.priority),
         tags=_tags(request.tags),
         payload_jq=request.payload_jq or None,
         has_errors=request.has_errors,

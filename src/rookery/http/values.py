@@ -13,6 +13,9 @@ from rookery.model.job import NORMAL_RANK, rank_of
 LARGEST_COUNT: Final = 2**31 - 1
 DEEPEST: Final = 200
 """How deep JSON values may be nested, so that whoever parses them later can."""
+_ESCAPE: Final = re.compile(
+    r"\\(?:u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|(.))", re.DOTALL
+)
 _TOKENS: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]')
 
 Raw = msgspec.Raw
@@ -20,7 +23,7 @@ _compact = msgspec.json.format
 
 
 def compact_json(raw: Raw, field: str) -> str | None:
-    """A JSON value as compact text; None if it was not given."""
+    """A JSON value as compact text, its characters as themselves where they can be; None if it was not given."""
     if not raw:
         return None
     try:
@@ -30,7 +33,18 @@ def compact_json(raw: Raw, field: str) -> str | None:
         raise unparsable(f"invalid request: {field} is not valid JSON in UTF-8") from None
     if compact.count(b"[") + compact.count(b"{") > DEEPEST and _depth(compact) > DEEPEST:
         raise invalid(f"{field} is nested deeper than {DEEPEST} levels")
-    return text
+    return _ESCAPE.sub(_unescaped, text) if "\\" in text else text
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    """The character that an escape stands for, so that it is found as itself; some can only be written as escapes."""
+    high, low, code, other = escape.groups()
+    if high:
+        return chr(0x10000 + (int(high, 16) - 0xD800 << 10) + int(low, 16) - 0xDC00)
+    if code:
+        character = chr(int(code, 16))
+        return escape[0] if character < " " or character in '"\\' else character
+    return "/" if other == "/" else escape[0]
 
 
 def _depth(compact: bytes) -> int:

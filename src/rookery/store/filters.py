@@ -182,7 +182,7 @@ def _errors(wanted: JobFilter) -> Iterator[Condition]:
 
 
 def _payload_contains(text: str) -> Sql:
-    """LIKE is faster than instr(lower()). Payloads are kept as they came, letters beyond ASCII escaped or not."""
+    """LIKE is faster than instr(lower()). A program that uses the engine may have letters beyond ASCII escaped."""
     text = text.replace("\0", "\\u0000")
     spellings = dict.fromkeys((text, _escaped(text)))
     patterns = (re.sub("[%_!]", r"!\g<0>", spelling) for spelling in spellings)

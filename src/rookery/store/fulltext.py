@@ -14,7 +14,7 @@ from rookery.model.instants import format_instant
 from rookery.model.names import DEFAULT_NAMESPACE, shown_name, stored_name
 from rookery.store.connections import CHECKPOINT_PAGES
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 MOST_EVENTS: Final = 10_000
 """How many events one step takes in; as the store cannot shrink its log below a step's view, steps are short."""
 MOST_JOBS: Final = 4000
@@ -26,7 +26,7 @@ MOST_CHECKED: Final = 10_000
 
 _SCHEMA: Final = f"""
 CREATE VIRTUAL TABLE doc USING fts5 (
-  queue, state, payload, tags, errors,
+  namespace, queue, state, payload, tags, errors,
   content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2');
 -- A job is indexed again at every change of its state: merge less often because of what was replaced.
 INSERT INTO doc (doc, rank) VALUES ('deletemerge', 40);
@@ -53,6 +53,8 @@ def _text_of(column: str) -> str:
              ELSE coalesce({column}, '') END"""
 
 
+_SHOWN_QUEUE: Final = "iif(queue.namespace = 'default', queue.name, substr(queue.name, length(queue.namespace) + 3))"
+
 # A step is one statement, an INSERT into a view: the thread that runs it shares the interpreter with the server, and
 # every statement is one more occasion on which they wait for each other.
 # Jobs are added in order of their numbers: FTS5 gathers in memory only as long as they rise.
@@ -60,8 +62,8 @@ _ADD_TOUCHED: Final = f"""
 SELECT RAISE(ABORT, 'too much text')
  WHERE NEW.until > NEW.after + 1
    AND NEW.most < (SELECT total(octet_length(payload)) FROM touched CROSS JOIN store.job ON job.seq = touched.seq);
-INSERT OR REPLACE INTO doc (rowid, queue, state, payload, tags, errors)
-SELECT job.seq, queue.name, job.state, {_text_of("job.payload")}, {_text_of("job.tags")}, coalesce((
+INSERT OR REPLACE INTO doc (rowid, namespace, queue, state, payload, tags, errors)
+SELECT job.seq, queue.namespace, {_SHOWN_QUEUE}, job.state, {_text_of("job.payload")}, {_text_of("job.tags")}, coalesce((
          SELECT group_concat(substr(error, 1, 4000), ' ')
            FROM (SELECT error FROM store.error WHERE error.job = job.seq ORDER BY id DESC LIMIT 10)), '')
   FROM touched
@@ -281,7 +283,9 @@ def find_by_words(
         _detach(db)
     db.execute("ATTACH ? AS fulltext", (str(index),))
     visible = "" if namespace == DEFAULT_NAMESPACE else _INDEXED_OF_NAMESPACE
-    parameters = {"query": query, "space": f'queue : ^ "{namespace}"', "limit": limit}
+    if namespace != DEFAULT_NAMESPACE:
+        query = f"- namespace : ({query})"
+    parameters = {"query": query, "space": f'namespace : ^ "{namespace}"', "limit": limit}
     try:
         return _hits(db, _MATCHING.format(visible=visible), namespace, parameters)
     except apsw.SQLError:
