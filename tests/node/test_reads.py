@@ -120,3 +120,16 @@ def test_a_connection_that_cannot_be_opened_costs_nobody_a_place(store: Path) ->
             await reads.close()
 
     assert asyncio.run(test()) == 0
+
+
+def test_a_read_of_many_short_statements_has_an_end_too(store: Path) -> None:
+    def look_again_and_again(db: apsw.Connection) -> None:
+        while True:
+            count(db)
+
+    async def test(reads: Reads) -> int:
+        with pytest.raises(ReadTimeout):
+            await reads.run(look_again_and_again)
+        return await reads.run(count)
+
+    assert reading(store, 0.05, test) == 0

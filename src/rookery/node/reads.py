@@ -10,6 +10,7 @@ import apsw
 T = TypeVar("T")
 
 THREADS: Final = 4
+_AGAIN: Final = 0.05
 
 
 class ReadTimeout(Exception):
@@ -29,7 +30,7 @@ class Reads:
         self._free = asyncio.Semaphore(threads)
         self._threads = ThreadPoolExecutor(threads, "read")
         self._idle: list[apsw.Connection] = []
-        self._busy: set[apsw.Connection] = set()
+        self._alarms: dict[apsw.Connection, asyncio.TimerHandle] = {}
 
     async def run(self, read: Callable[[apsw.Connection], T]) -> T:
         """The result of a read; raises ReadTimeout when it takes too long, and stops when nobody waits any more."""
@@ -44,28 +45,33 @@ class Reads:
         except BaseException:
             self._free.release()
             raise
-        self._busy.add(db)
-        alarm = loop.call_later(self._timeout, db.interrupt)
+        self._alarms[db] = loop.call_later(self._timeout, self._interrupt, db)
         work = self._threads.submit(_in_one_view, db, read)
-        work.add_done_callback(lambda _: loop.call_soon_threadsafe(self._give_back, db, alarm))
+        work.add_done_callback(lambda _: loop.call_soon_threadsafe(self._give_back, db))
         try:
             return await asyncio.wrap_future(work)
         except apsw.InterruptError:
             raise ReadTimeout(self._timeout) from None
         except asyncio.CancelledError:
-            db.interrupt()
+            if db in self._alarms:
+                self._interrupt(db)
             raise
 
-    def _give_back(self, db: apsw.Connection, alarm: asyncio.TimerHandle) -> None:
-        alarm.cancel()
-        self._busy.discard(db)
+    def _interrupt(self, db: apsw.Connection) -> None:
+        """Stop a read, and again a moment later: it may be between two statements."""
+        db.interrupt()
+        self._alarms[db].cancel()
+        self._alarms[db] = asyncio.get_running_loop().call_later(_AGAIN, self._interrupt, db)
+
+    def _give_back(self, db: apsw.Connection) -> None:
+        self._alarms.pop(db).cancel()
         self._idle.append(db)
         self._free.release()
 
     async def close(self) -> None:
         """Stop what is under way and close the connections."""
-        for db in self._busy:
-            db.interrupt()
+        for db in list(self._alarms):
+            self._interrupt(db)
         await asyncio.get_running_loop().run_in_executor(None, self._threads.shutdown)
         await asyncio.sleep(0)
         for db in self._idle:

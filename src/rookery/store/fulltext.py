@@ -63,7 +63,8 @@ SELECT RAISE(ABORT, 'too much text')
  WHERE NEW.until > NEW.after + 1
    AND NEW.most < (SELECT total(octet_length(payload)) FROM touched CROSS JOIN store.job ON job.seq = touched.seq);
 INSERT OR REPLACE INTO doc (rowid, namespace, queue, state, payload, tags, errors)
-SELECT job.seq, queue.namespace, {_SHOWN_QUEUE}, job.state, {_text_of("job.payload")}, {_text_of("job.tags")}, coalesce((
+SELECT job.seq, queue.namespace, {_SHOWN_QUEUE}, job.state, {_text_of("job.payload")}, {_text_of("job.tags")},
+       coalesce((
          SELECT group_concat(substr(error, 1, 4000), ' ')
            FROM (SELECT error FROM store.error WHERE error.job = job.seq ORDER BY id DESC LIMIT 10)), '')
   FROM touched
