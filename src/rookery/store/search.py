@@ -46,12 +46,8 @@ class Order(NamedTuple):
         """Before the first job."""
         return ((1 << 63) - 1, "") if self.is_descending else (-2, "")
 
-    def is_behind(self, row: Row, position: Position) -> bool:
-        """Whether a job comes after a position."""
-        return row[:2] < position if self.is_descending else row[:2] > position
-
     def behind(self, position: Position) -> Sql:
-        """The same as SQL."""
+        """That a job comes after a position."""
         return Sql(f"({SORTS[self.sort]}, id) {'<' if self.is_descending else '>'} (?, ?)", position)
 
     @property
