@@ -1,6 +1,5 @@
 """Which jobs somebody wants, as SQL: conditions on rows of `job`, and the indexes that answer some of them alone."""
 
-import re
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
@@ -185,8 +184,8 @@ def _payload_contains(text: str) -> Sql:
     """LIKE is faster than instr(lower()). A program that uses the engine may have letters beyond ASCII escaped."""
     text = text.replace("\0", "\\u0000")
     spellings = dict.fromkeys((text, _escaped(text)))
-    patterns = (re.sub("[%_!]", r"!\g<0>", spelling) for spelling in spellings)
-    return Sql(" OR ".join("payload LIKE ? ESCAPE '!'" for _ in spellings), tuple(f"%{part}%" for part in patterns))
+    patterns = tuple(payload_jq.like_pattern(spelling) for spelling in spellings)
+    return Sql(" OR ".join("payload LIKE ? ESCAPE '!'" for _ in patterns), patterns)
 
 
 def _escaped(text: str) -> str:

@@ -37,6 +37,7 @@ _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?(?
 _CONSTANTS: Final = {"true": True, "false": False, "null": None}
 _INT64: Final = range(-(1 << 63), 1 << 63)
 _LONGEST_INT: Final = 20
+_LONGEST_PATTERN: Final = 4096
 _LITERAL: Final = "a string in double quotes, a number, true, false or null"
 _COMPARISON_SIGNS: Final = "==, !=, >, >=, < or <="
 
@@ -158,6 +159,33 @@ class _Reader:
 def compile(expression: Expression, payload: str) -> tuple[str, tuple[Any, ...]]:
     """The SQL that holds for payloads that the expression matches, and its parameters."""
     path = "$" + "".join(f'."{key}"' for key in expression.path)
+    text, values = _compile(expression, payload, path)
+    if not _needs_its_text(expression):
+        return text, values
+    # Looking for the text is faster than parsing a payload or going through an array. An escape may hide it.
+    mentioned = f"{payload} LIKE ? ESCAPE '!' AND instr({payload} ->> ?, ?)"
+    literal = str(expression.literal)
+    return (
+        f"CASE WHEN {mentioned} OR {payload} GLOB '*\\*' THEN {text} END",
+        (like_pattern(literal), path, literal, *values),
+    )
+
+
+def like_pattern(text: str) -> str:
+    """What finds the text by `LIKE … ESCAPE '!'`."""
+    return "%" + re.sub("[%_!]", r"!\g<0>", text) + "%"
+
+
+def _needs_its_text(expression: Expression) -> bool:
+    """Whether only payloads with the literal in them can match. Numbers have several spellings."""
+    literal = expression.literal
+    if expression.operator not in ("==", "contains", "startswith") or not isinstance(literal, str):
+        return False
+    has_one_spelling = literal.lstrip("-").isdigit() or _NUMBER.fullmatch(literal) is None
+    return has_one_spelling and len(literal) <= _LONGEST_PATTERN and "\0" not in literal
+
+
+def _compile(expression: Expression, payload: str, path: str) -> tuple[str, tuple[Any, ...]]:
     value, type = f"({payload} ->> ?)", f"json_type({payload}, ?)"
     if expression.of_length:
         return _compile_length(expression, payload, path)

@@ -51,12 +51,8 @@ class Order(NamedTuple):
         """What makes a row: the value, what decides ties, and what else tells of the job."""
         return SORTS[self.sort], "id", "seq"
 
-    def is_behind(self, row: Row, position: Position) -> bool:
-        """Whether a job comes after a position."""
-        return row[:2] < position if self.is_descending else row[:2] > position
-
     def behind(self, position: Position) -> Sql:
-        """The same as SQL."""
+        """That a job comes after a position."""
         value, tie, _ = self.columns
         return Sql(f"({value}, {tie}) {'<' if self.is_descending else '>'} (?, ?)", position)
 
