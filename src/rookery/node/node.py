@@ -31,6 +31,7 @@ from rookery.node.news import News
 from rookery.node.process import GarbageWatch
 from rookery.node.reads import Reads
 from rookery.node.schedules import Schedules
+from rookery.node.teller import Teller
 from rookery.node.timers import Timers
 from rookery.node.tracing import Tracing
 from rookery.node.waiters import Deliver, Waiter, Waiters
@@ -96,6 +97,7 @@ class Node:
         self._log_watchers = Watchers()
         self._schedules = Schedules(self._machine, self._batcher, self.clock, self.reader)
         self.webhooks = Webhooks(self.reader, self._batcher, self.clock, settings.may_reach_loopback)
+        self._teller = Teller(self._machine, self._batcher)
         self._news = News()
         self.fulltext = FullText(
             self._directory.store,
@@ -115,6 +117,7 @@ class Node:
         self._schedules.start()
         self.fulltext.start()
         self.webhooks.look()
+        self._teller.look()
         self.bulks.start()
 
     async def stop(self) -> None:
@@ -122,6 +125,7 @@ class Node:
         self.end_waiting()
         self._timers.stop()
         self._schedules.stop()
+        self._teller.stop()
         await self.webhooks.stop()
         await self.bulks.stop()
         await self._batcher.idle()
@@ -257,5 +261,6 @@ class Node:
             self._news.tell()
         if machine.has_deliveries:
             self.webhooks.look()
+        self._teller.look()
         self._timers.look()
         self._schedules.look()
