@@ -156,6 +156,16 @@ def test_a_wrong_field_is_named_and_nothing_is_made(api: Api, fields: dict[str, 
     assert api.get("/webhooks").json() == before
 
 
+def test_a_namespace_has_room_for_64_webhooks(server: ServerProcess, api: Api) -> None:
+    crowd, other = Tenant(server, "crowd"), Tenant(server, "other")
+    request = {"url": "http://example.com/", "enabled": False}
+    hooks = [crowd.post("/webhooks", request).json()["id"] for _ in range(64)]
+    assert_refused(crowd.post("/webhooks", request), 400, "WEBHOOK_ERROR", "64 webhooks", "limit")
+    hooks.append(other.post("/webhooks", request).json()["id"])
+    for hook in hooks:
+        assert api.delete(f"/webhooks/{hook}").status_code == 200
+
+
 def test_a_wrong_type_is_a_parse_error(api: Api) -> None:
     assert_refused(api.post("/webhooks", {"url": 7}), 400, "PARSE_ERROR", "url")
     assert_refused(api.post("/webhooks", {"url": "http://e.com", "events": "dead"}), 400, "PARSE_ERROR", "events")

@@ -69,6 +69,22 @@ def test_every_acknowledged_job_is_told_whatever_is_killed_in_between(
     assert hook_of(api, hook)["dropped"] == 0
 
 
+def test_events_that_were_committed_but_not_told_when_the_server_was_killed_are_told_once(
+    start_server: Callable[..., ServerProcess], receiver: Receiver
+) -> None:
+    server = start_server("--rate-limit-enabled=false")
+    api = Api(server)
+    hooks = [api.post("/webhooks", {"url": receiver.url("/hang"), "retry_limit": 100}).json()["id"] for _ in range(20)]
+    for _ in range(3):
+        assert len(api.post("/enqueue/batch", {"jobs": [{"queue": "q"}] * 1000}).json()["job_ids"]) == 1000
+    server.kill()
+
+    server.start()
+    for hook in hooks:
+        wait_for(lambda hook=hook: hook_of(api, hook)["behind"] == 0)
+        assert (hook_of(api, hook)["waiting"], hook_of(api, hook)["dropped"]) == (3000, 0)
+
+
 def test_what_was_under_way_to_somebody_who_hangs_is_sent_again(
     start_server: Callable[..., ServerProcess], receiver: Receiver
 ) -> None:
