@@ -46,6 +46,12 @@ def hook_of(api: Api, hook: str) -> dict[str, Any]:
     return dict(answer.json())
 
 
+def is_done(api: Api, hook: str) -> bool:
+    """Whether everything that has happened is delivered."""
+    shown = hook_of(api, hook)
+    return (shown["behind"], shown["waiting"]) == (0, 0)
+
+
 def deliveries_of(api: Api, hook: str) -> list[dict[str, Any]]:
     answer = api.get(f"/webhooks/{hook}/deliveries")
     assert answer.status_code == 200, answer.text
@@ -78,6 +84,7 @@ def test_a_webhook_is_made_and_shown_without_its_secret(api: Api, receiver: Rece
         "namespace": "default",
         "waiting": 0,
         "dropped": 0,
+        "behind": 0,
         "failures": 0,
         "failing_since": None,
         "last_status_code": None,
@@ -147,6 +154,16 @@ def test_a_wrong_field_is_named_and_nothing_is_made(api: Api, fields: dict[str, 
     before = api.get("/webhooks").json()
     assert_refused(api.post("/webhooks", fields), 400, "WEBHOOK_ERROR", words)
     assert api.get("/webhooks").json() == before
+
+
+def test_a_namespace_has_room_for_64_webhooks(server: ServerProcess, api: Api) -> None:
+    crowd, other = Tenant(server, "crowd"), Tenant(server, "other")
+    request = {"url": "http://example.com/", "enabled": False}
+    hooks = [crowd.post("/webhooks", request).json()["id"] for _ in range(64)]
+    assert_refused(crowd.post("/webhooks", request), 400, "WEBHOOK_ERROR", "64 webhooks", "limit")
+    hooks.append(other.post("/webhooks", request).json()["id"])
+    for hook in hooks:
+        assert api.delete(f"/webhooks/{hook}").status_code == 200
 
 
 def test_a_wrong_type_is_a_parse_error(api: Api) -> None:
@@ -229,7 +246,7 @@ def test_every_event_of_many_jobs_is_delivered_once(
 ) -> None:
     hook = make_hook(path_of(queue), events=["enqueued"])
     ids = api.post("/enqueue/batch", {"jobs": [{"queue": queue}] * 300}).json()["job_ids"]
-    wait_for(lambda: hook_of(api, hook)["waiting"] == 0)
+    wait_for(lambda: is_done(api, hook))
     assert sorted(request.event["job_id"] for request in receiver.at(path_of(queue))) == sorted(ids)
     log = deliveries_of(api, hook)
     assert len(log) == 100
@@ -264,7 +281,7 @@ def test_a_delivery_that_succeeds_at_last_is_done(
     api.enqueue(queue)
     wait_for(lambda: len(receiver.at(path_of(queue))) == 2)
     receiver.statuses[path_of(queue)] = 200
-    wait_for(lambda: hook_of(api, hook)["waiting"] == 0)
+    wait_for(lambda: is_done(api, hook))
     shown = hook_of(api, hook)
     assert (shown["last_status_code"], shown["last_error"], shown["failures"]) == (200, None, 0)
 
@@ -297,7 +314,7 @@ def test_a_receiver_that_hangs_holds_up_neither_others_nor_commits(
     hanging = make_hook(f"/hang/{queue}", events=["enqueued"])
     healthy = make_hook(path_of(queue), events=["enqueued"])
     ids = {api.enqueue(queue) for _ in range(50)}
-    wait_for(lambda: hook_of(api, healthy)["waiting"] == 0)
+    wait_for(lambda: is_done(api, healthy))
 
     assert {request.event["job_id"] for request in receiver.at(path_of(queue))} == ids
     assert len(receiver.at(f"/hang/{queue}")) == 1
@@ -326,7 +343,7 @@ def test_what_waits_for_a_disabled_webhook_is_sent_when_it_is_enabled_again(
     make_hook(path_of(queue), id=hook, enabled=False)
     receiver.statuses[path_of(queue)] = 200
     make_hook(path_of(queue), id=hook, enabled=True)
-    wait_for(lambda: hook_of(api, hook)["waiting"] == 0)
+    wait_for(lambda: is_done(api, hook))
     assert {request.event["job_id"] for request in receiver.at(path_of(queue))} == {job_id}
 
 
@@ -389,7 +406,7 @@ def test_webhooks_of_a_namespace_hear_of_its_own_queues_only(server: ServerProce
         job_id = ours.enqueue(queue)
         (request,) = wait_for(lambda: receiver.at("/ours"))
         assert (request.event["job_id"], request.event["queue"]) == (job_id, queue)
-        wait_for(lambda: hook_of(ours, hook)["waiting"] == 0)
+        wait_for(lambda: is_done(ours, hook))
         assert len(receiver.requests) == 1
 
         assert hook_of(ours, hook)["queues"] == [queue]
@@ -461,5 +478,5 @@ def test_a_server_that_stops_abandons_what_is_under_way_and_sends_it_after_its_n
         server.start()
         assert deliveries_of(api, hook) == []
         receiver.released.set()
-        wait_for(lambda: hook_of(api, hook)["waiting"] == 0)
+        wait_for(lambda: is_done(api, hook))
         assert [delivery["attempt"] for delivery in deliveries_of(api, hook)] == [1]

@@ -66,6 +66,26 @@ def test_a_body_arrives_as_it_was_sent(receiver: Receiver) -> None:
     assert request.headers["Host"] == f"127.0.0.1:{receiver.server_port}"
 
 
+def test_a_lookup_that_could_not_begin_is_begun_again_for_the_next_request(
+    receiver: Receiver, names: dict[str, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names["hooks.example"] = ["127.0.0.1"]
+    url = receiver.url("/a", "hooks.example")
+
+    def start(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    async def body(courier: Courier) -> list[Reply]:
+        with monkeypatch.context() as patch:
+            patch.setattr(threading.Thread, "start", start)
+            refused = await courier.post(url, {}, BODY)
+        return [refused, await courier.post(url, {}, BODY)]
+
+    refused, sent = run(body)
+    assert (refused.status_code, refused.error) == (0, "RuntimeError: can't start new thread")
+    assert sent.status_code == 200
+
+
 def test_a_name_leads_to_the_address_that_was_checked(receiver: Receiver, names: dict[str, list[str]]) -> None:
     names["hooks.example"] = ["169.254.169.254", "127.0.0.1"]
     (reply,) = send(receiver.url("/a", "hooks.example"))

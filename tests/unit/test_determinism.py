@@ -46,6 +46,7 @@ from rookery.engine.ops import (
     Retry,
     Return,
     SaveWebhook,
+    TellWebhooks,
     Throttle,
     Tick,
 )
@@ -137,6 +138,7 @@ def operations() -> st.SearchStrategy[list[AnyOperation]]:
         ),
         st.builds(DeleteWebhook, webhook_id=hooks),
         st.builds(RecordDeliveries, items=st.lists(deliveries, max_size=3)),
+        st.just(TellWebhooks()),
         st.just(Tick()),
     )
     return st.lists(one, max_size=30)
@@ -169,7 +171,7 @@ def story() -> list[AnyOperation]:
         if number % 11 == 5:
             told.append(Bulk(action="change_priority", rank=1, job_ids=[f"j{number - n}" for n in range(9)]))
             told += [Hold(job_id=f"j{number}"), Move(job_id=f"j{number}", queue="c"), Delete(job_id=f"j{number - 2}")]
-        told.append(Tick())
+        told += [Tick(), TellWebhooks()] if number % 2 else [Tick()]
     return told
 
 

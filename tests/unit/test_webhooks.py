@@ -6,18 +6,21 @@ from typing import Any
 import msgspec
 import pytest
 
-from rookery.engine import webhooks
+from rookery.engine import outbox, webhooks
 from rookery.engine.ops import (
     CHUNK,
+    AnyOperation,
     Cancel,
     DeleteWebhook,
     Delivery,
     Enqueue,
+    Hold,
     NewJob,
     RecordDeliveries,
     Refusal,
     SavedWebhook,
     SaveWebhook,
+    TellWebhooks,
 )
 from rookery.store.webhooks import WebhookView, read_deliveries, read_webhook, read_webhooks
 from tests.unit.workbench import Workbench, kind_of
@@ -34,6 +37,25 @@ class Switchboard(Workbench):
         saved = self.do(SaveWebhook(**{"url": URL, **fields}))
         assert isinstance(saved, SavedWebhook), saved
         return saved.webhook_id
+
+    def do(self, *ops: AnyOperation) -> Any:
+        """Apply operations, then have webhooks told of what they brought."""
+        result = self.do_untold(*ops)
+        self.tell()
+        return result
+
+    def do_untold(self, *ops: AnyOperation) -> Any:
+        """Apply operations; nobody is told."""
+        return super().do(*ops)
+
+    def tell(self) -> int:
+        """Tell all there is to tell; in how many chunks."""
+        chunks = 0
+        while self.machine.has_untold:
+            told = self.do_untold(TellWebhooks())
+            assert told.more == self.machine.has_untold
+            chunks += 1
+        return chunks
 
     def view(self, webhook_id: str) -> WebhookView:
         webhook = read_webhook(self.machine._db, webhook_id)
@@ -98,13 +120,14 @@ def test_what_happened_before_a_webhook_was_made_is_not_told_to_it(board: Switch
     assert board.waiting(board.hook()) == []
 
 
-def test_operations_of_one_batch_are_told_to_webhooks_as_they_were_at_that_moment(board: Switchboard) -> None:
+def test_in_one_batch_too_a_webhook_hears_only_of_what_came_after_it_was_made_or_enabled(board: Switchboard) -> None:
     one = SaveWebhook(webhook_id="one", url=URL)
     add = Enqueue(jobs=[NewJob(queue="q")])
     off = SaveWebhook(webhook_id="one", enabled=False)
-    board.do(add, one, add, off, add)
+    on = SaveWebhook(webhook_id="one", enabled=True)
+    board.do(add, one, add, TellWebhooks(), off, add, on, add, on)
 
-    assert [event["seq"] for event in board.waiting("one")] == [2]
+    assert [event["seq"] for event in board.waiting("one")] == [2, 4]
 
 
 @pytest.mark.parametrize(
@@ -189,6 +212,123 @@ def test_a_webhook_that_another_process_made_is_heard_of(tmp_path: Any) -> None:
     second.machine.close()
 
 
+# --- telling
+
+
+def work_of(board: Switchboard, *ops: AnyOperation) -> tuple[int, list[str]]:
+    """How many rows a batch changes, and the statements it takes."""
+    db = board.machine._db
+    statements: list[str] = []
+    before = db.total_changes()
+    db.exec_trace = lambda _, sql, __: statements.append(sql) is None
+    board.do_untold(*ops)
+    db.exec_trace = None
+    return db.total_changes() - before, statements
+
+
+def test_a_batch_does_the_same_work_however_many_webhooks_there_are(board: Switchboard) -> None:
+    batch = [Enqueue(jobs=[NewJob(queue="q") for _ in range(20)]) for _ in range(5)]
+    board.do(*batch)
+    without = work_of(board, *batch)
+    for number in range(webhooks.MOST_WEBHOOKS):
+        board.do(SaveWebhook(url=URL, namespace=["default", "a", "b", "c"][number % 4]))
+
+    assert work_of(board, *batch) == without
+    assert board.machine.has_untold
+    assert board.rows("SELECT count(*) FROM outbox") == [(0,)]
+
+
+def test_what_was_not_told_before_the_end_is_told_once_after_the_next_start(tmp_path: Any) -> None:
+    path = str(tmp_path / "store.db")
+    first = Switchboard(path)
+    hook = first.hook()
+    for _ in range(3):
+        first.do_untold(Enqueue(jobs=[NewJob(queue="q") for _ in range(1500)]))
+    first.do_untold(TellWebhooks())
+    assert 0 < len(first.waiting(hook)) < 4500
+    first.machine.close()
+
+    second = Switchboard(path)
+    second.do_untold()
+    assert second.machine.has_untold
+    second.tell()
+    assert [event["seq"] for event in second.waiting(hook)] == list(range(1, 4501))
+    assert (second.view(hook).waiting, second.view(hook).behind) == (4500, 0)
+    assert second.tell() == 0
+    second.machine.close()
+
+
+def test_telling_that_is_undone_is_done_again(board: Switchboard, monkeypatch: pytest.MonkeyPatch) -> None:
+    hook = board.hook()
+    board.do_untold(Enqueue(jobs=[NewJob(queue="q")]))
+
+    def fail() -> None:
+        raise RuntimeError("the disk is gone")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(board.machine._ledger, "flush", fail)
+        with pytest.raises(RuntimeError):
+            board.do_untold(TellWebhooks())
+    assert (board.waiting(hook), board.view(hook).behind) == ([], 1)
+    board.tell()
+    assert len(board.waiting(hook)) == board.view(hook).waiting == 1
+
+
+def test_one_chunk_looks_at_so_many_events_for_so_many_webhooks_and_all_of_them_get_on(board: Switchboard) -> None:
+    hooks = [board.hook() for _ in range(16)]
+    board.do_untold(Enqueue(jobs=[NewJob(queue="q") for _ in range(300)]))
+    share = outbox.MOST_PAIRS // len(hooks)
+
+    assert board.do_untold(TellWebhooks()).more
+    assert [len(board.waiting(hook)) for hook in hooks] == [share] * len(hooks)
+    assert [board.view(hook).behind for hook in hooks] == [300 - share] * len(hooks)
+    assert board.tell() == 2
+    for hook in hooks:
+        assert [event["seq"] for event in board.waiting(hook)] == list(range(1, 301))
+
+
+def test_a_chunk_ends_where_its_text_gets_long(board: Switchboard, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outbox, "MOST_TEXT", 100)
+    hook = board.hook(events=["held"])
+    for job_id in [board.add() for _ in range(4)]:
+        board.do_untold(Hold(job_id=job_id, reason="x" * 60))
+    assert board.tell() == 2
+    assert board.types(hook) == ["held"] * 4
+
+
+def test_a_webhook_that_was_made_while_others_are_behind_hears_of_what_came_after_it(
+    board: Switchboard,
+) -> None:
+    early = board.hook()
+    board.do_untold(Enqueue(jobs=[NewJob(queue="q") for _ in range(outbox.MOST_PAIRS)]))
+    board.do_untold(SaveWebhook(webhook_id="late", url=URL))
+    board.do_untold(Enqueue(jobs=[NewJob(queue="q") for _ in range(3)]))
+    board.tell()
+
+    assert len(board.waiting(early)) == outbox.MOST_PAIRS + 3
+    assert [event["seq"] for event in board.waiting("late")] == [outbox.MOST_PAIRS + n for n in (1, 2, 3)]
+
+
+def test_events_that_are_not_kept_any_more_are_passed_by(board: Switchboard) -> None:
+    hook = board.hook()
+    board.do_untold(Enqueue(jobs=[NewJob(queue="q") for _ in range(5)]))
+    board.machine._db.execute("DELETE FROM event WHERE seq <= 3")
+    board.tell()
+    assert [event["seq"] for event in board.waiting(hook)] == [4, 5]
+
+    board.do_untold(Enqueue(jobs=[NewJob(queue="q") for _ in range(5)]))
+    board.machine._db.execute("DELETE FROM event")
+    board.tell()
+    assert (board.view(hook).waiting, board.view(hook).behind) == (2, 0)
+
+
+def test_when_there_is_nothing_to_tell_nothing_is_written(board: Switchboard) -> None:
+    board.hook()
+    board.add()
+    changes, _ = work_of(board, TellWebhooks())
+    assert changes == 0
+
+
 # --- the webhooks themselves
 
 
@@ -241,10 +381,21 @@ def test_the_default_namespace_may_change_and_delete_the_webhooks_of_all(board: 
 
 def test_there_is_a_limit_to_the_number_of_webhooks(board: Switchboard, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(webhooks, "MOST_WEBHOOKS", 2)
-    hooks = [board.hook(), board.hook()]
-    assert kind_of(board.do(SaveWebhook(url=URL))) == Refusal.INVALID
+    hooks = [board.hook(), board.hook(namespace="ours")]
+    refusal = board.do(SaveWebhook(url=URL))
+    assert (kind_of(refusal), "2 webhooks" in refusal.message) == (Refusal.INVALID, True)
     board.do(SaveWebhook(webhook_id=hooks[0], enabled=False))
     assert not board.view(hooks[0]).enabled
+
+
+def test_there_is_a_limit_to_the_number_of_webhooks_of_one_namespace(board: Switchboard) -> None:
+    for _ in range(webhooks.MOST_OF_NAMESPACE):
+        board.hook(namespace="ours")
+    refusal = board.do(SaveWebhook(url=URL, namespace="ours"))
+    assert (kind_of(refusal), "64 webhooks" in refusal.message) == (Refusal.INVALID, True)
+    assert len(read_webhooks(board.machine._db)) == webhooks.MOST_OF_NAMESPACE
+    board.hook(namespace="theirs")
+    board.hook()
 
 
 def test_a_disabled_webhook_gathers_nothing_and_keeps_what_waits(board: Switchboard) -> None:
@@ -393,11 +544,11 @@ def test_a_trial_is_logged_and_never_repeated_nor_counted(board: Switchboard) ->
 
 def test_what_comes_on_top_of_too_many_waiting_deliveries_is_dropped_and_counted(board: Switchboard) -> None:
     hook = board.hook()
-    board.enqueue(*[NewJob(queue="q") for _ in range(webhooks.MOST_WAITING + 3)])
+    board.enqueue(*[NewJob(queue="q") for _ in range(outbox.MOST_WAITING + 3)])
 
     view = board.view(hook)
-    assert (view.waiting, view.dropped) == (webhooks.MOST_WAITING, 3)
-    assert board.rows("SELECT count(*) FROM outbox") == [(webhooks.MOST_WAITING,)]
+    assert (view.waiting, view.dropped) == (outbox.MOST_WAITING, 3)
+    assert board.rows("SELECT count(*) FROM outbox") == [(outbox.MOST_WAITING,)]
     assert view.last_error is not None
     assert "dropped" in view.last_error
 
@@ -405,7 +556,7 @@ def test_what_comes_on_top_of_too_many_waiting_deliveries_is_dropped_and_counted
     board.add()
     board.add()
     view = board.view(hook)
-    assert (view.waiting, view.dropped) == (webhooks.MOST_WAITING, 4)
+    assert (view.waiting, view.dropped) == (outbox.MOST_WAITING, 4)
 
 
 def test_a_webhook_is_disabled_when_nothing_has_succeeded_for_a_day(board: Switchboard) -> None:

@@ -116,11 +116,11 @@ class Ledger:
         self.runs: list[tuple[str, int]] = []
         self.logged: dict[str, None] = {}
         self.subscriptions: dict[str, Subscription] = {}
-        self.events_told = 0
         self.has_deliveries = False
         self.seen_workers: dict[tuple[str, str], tuple[int, str | None, str]] = {}
         self._new_jobs: list[tuple[Any, ...]] = []
         self._new_tagged: list[tuple[int]] = []
+        self._written_events = 0
         self._queues: dict[str, Queue] = {}
         self._queues_by_id: dict[int, Queue] = {}
         self._data_version = -1
@@ -140,7 +140,7 @@ class Ledger:
         self.now = max(now, self._stored_now)
         self.ids.advance(self.now, entropy)
         self.events = []
-        self.events_told = 0
+        self._written_events = 0
         self.has_deliveries = False
         self.changed = {}
         self.waits = []
@@ -151,8 +151,7 @@ class Ledger:
     def flush(self) -> None:
         """Write what the batch has gathered, so that only the commit is left to do."""
         self.insert_jobs()
-        if self.events:
-            self.executemany("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?)", self.events)
+        self.insert_events()
         for queue in self.changed:
             row = (*queue.counts.values(), queue.blocked, queue.enqueued, queue.failed, queue.id)
             self.execute(_UPDATE_COUNTS, row)
@@ -300,3 +299,18 @@ class Ledger:
         """Put an event on the timeline."""
         self.event_seq += 1
         self.events.append((self.event_seq, type, job_id, queue, self.now, data))
+
+    def insert_events(self) -> None:
+        """Write the new events; anything that looks at the timeline comes after this."""
+        if len(self.events) > self._written_events:
+            rows = self.events[self._written_events :]
+            self.executemany("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?)", rows)
+            self._written_events = len(self.events)
+
+    def untold(self) -> list[Subscription]:
+        """The webhooks that have not been told of all events."""
+        return [hook for hook in self.subscriptions.values() if hook.told < self.event_seq]
+
+    def has_untold(self) -> bool:
+        """Whether there is such a webhook."""
+        return any(hook.told < self.event_seq for hook in self.subscriptions.values())

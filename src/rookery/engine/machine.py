@@ -19,6 +19,7 @@ from rookery.engine import (
     limits,
     manage,
     ops,
+    outbox,
     queues,
     release,
     restore,
@@ -58,6 +59,7 @@ _ONE_BY_ONE: Final[dict[type, Callable[[Ledger, Any], Any]]] = {
     ops.SaveWebhook: webhooks.save,
     ops.DeleteWebhook: webhooks.delete,
     ops.RecordDeliveries: webhooks.record,
+    ops.TellWebhooks: outbox.tell,
     ops.RestoreJobs: restore.restore_jobs,
     ops.RestoreQueue: restore.restore_queue,
     ops.RestoreSchedule: restore.restore_schedule,
@@ -91,8 +93,6 @@ class Machine:
         try:
             self._ledger.begin(batch.now, batch.entropy)
             results = self._run(batch.ops)
-            if self._ledger.subscriptions:
-                webhooks.queue_deliveries(self._ledger)
             self._ledger.flush()
         except BaseException:
             self._undo()
@@ -176,6 +176,11 @@ class Machine:
         return [queue.name for queue in self._ledger.changed]
 
     # --- what is to come
+
+    @property
+    def has_untold(self) -> bool:
+        """Whether there are events that webhooks have not been told of."""
+        return self._ledger.has_untold()
 
     @property
     def is_outdated(self) -> bool:

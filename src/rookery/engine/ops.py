@@ -538,6 +538,16 @@ class RecordDeliveries(Operation, frozen=True):
     items: list[Delivery]
 
 
+class TellWebhooks(Operation, frozen=True):
+    """Write down one chunk of the deliveries that follow from events since webhooks were last told."""
+
+
+class Told(msgspec.Struct, frozen=True):
+    """Webhooks have been told of some events, maybe of all."""
+
+    more: bool
+
+
 class SavedWebhook(msgspec.Struct, frozen=True):
     """The webhook that was made or changed."""
 
@@ -730,6 +740,7 @@ AnyOperation = (
     | SaveWebhook
     | DeleteWebhook
     | RecordDeliveries
+    | TellWebhooks
     | RestoreJobs
     | RestoreQueue
     | RestoreSchedule
@@ -748,6 +759,7 @@ Result = (
     | Cleared
     | SavedSchedule
     | SavedWebhook
+    | Told
     | Restored
     | BulkDone
     | BulkStarted

@@ -11,15 +11,16 @@ ALL: Final = "*"
 
 
 class Subscription:
-    """The events that a webhook wants, and how many of them already wait for it."""
+    """The events that a webhook wants, how many of them already wait for it, and the last one it was told of."""
 
-    __slots__ = ("_queues", "_types", "id", "namespace", "waiting")
+    __slots__ = ("_queues", "_types", "id", "namespace", "told", "waiting")
 
-    def __init__(self, id: str, namespace: str, events: str, queues: str, waiting: int) -> None:
+    def __init__(self, id: str, namespace: str, events: str, queues: str, waiting: int, told: int) -> None:
         types = frozenset(type.lower() for type in msgspec.json.decode(events, type=list[str]))
         self.id = id
         self.namespace = namespace
         self.waiting = waiting
+        self.told = told
         self._types = None if ALL in types else types
         self._queues = frozenset(msgspec.json.decode(queues, type=list[str])) or None
 
@@ -35,6 +36,6 @@ class Subscription:
 def load_subscriptions(execute: Callable[..., Any]) -> dict[str, Subscription]:
     """Those of all enabled webhooks, the oldest first."""
     rows = execute(
-        "SELECT id, namespace, events, queues, waiting FROM webhook WHERE enabled ORDER BY created_at, rowid"
+        "SELECT id, namespace, events, queues, waiting, told FROM webhook WHERE enabled ORDER BY created_at, rowid"
     )
     return {row[0]: Subscription(*row) for row in rows}

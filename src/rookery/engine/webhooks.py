@@ -1,9 +1,9 @@
-"""Webhooks: who wants to hear of events, what waits to be delivered to them, and what came of each attempt.
+"""Webhooks: who wants to hear of events, and what came of each attempt to deliver one.
 
-What is to be delivered is written to the outbox by the same commit as the events themselves.
+What is to be delivered is in the outbox, see `outbox.py`.
 """
 
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -22,12 +22,10 @@ from rookery.engine.ops import (
 from rookery.engine.subscriptions import ALL, load_subscriptions
 from rookery.model.instants import format_instant
 from rookery.model.names import DEFAULT_NAMESPACE
-from rookery.store.views import event_view
 from rookery.store.webhooks import KIND
 
 MOST_WEBHOOKS: Final = 256
-MOST_WAITING: Final = 10_000
-"""Deliveries that may wait for one webhook; what comes on top is dropped and counted."""
+MOST_OF_NAMESPACE: Final = 64
 DEFAULT_RETRY_LIMIT: Final = 3
 LOG_LENGTH: Final = 100
 """Deliveries of one webhook that are remembered."""
@@ -50,6 +48,7 @@ class Webhook(msgspec.Struct):
     retry_limit: int
     waiting: int
     dropped: int
+    told: int
     failures: int
     failing_since: int | None
     disabled_reason: str | None
@@ -69,22 +68,21 @@ _UPDATE: Final = f"UPDATE webhook SET {', '.join(f'{column} = ?' for column in _
 
 
 def save(ledger: Ledger, op: SaveWebhook) -> SavedWebhook | Refusal:
-    """Make a webhook, or change the one of that id; what happened before is still told as it was."""
-    queue_deliveries(ledger)
+    """Make a webhook, or change the one of that id."""
     hook = None if op.webhook_id is None else _find(ledger, op.webhook_id)
     if hook is not None and not _is_theirs(hook, op.namespace):
         return Refusal(Refusal.CONFLICT, f"the webhook id {hook.id} is taken")
     if hook is None:
         if op.url is None:
             return Refusal.invalid("url is required")
-        if ledger.execute("SELECT count(*) FROM webhook").get >= MOST_WEBHOOKS:
-            return Refusal.invalid(f"there are {MOST_WEBHOOKS} webhooks already, which is the limit")
-    if hook is None:
+        fault = _room_fault(ledger, op.namespace)
+        if fault is not None:
+            return Refusal.invalid(fault)
         hook = _new(ledger, op)
-        _change(hook, op)
+        _change(ledger, hook, op)
         ledger.execute(_INSERT, msgspec.structs.astuple(hook))
     else:
-        _change(hook, op)
+        _change(ledger, hook, op)
         _write(ledger, hook)
     _reload(ledger)
     return SavedWebhook(hook.id)
@@ -92,14 +90,13 @@ def save(ledger: Ledger, op: SaveWebhook) -> SavedWebhook | Refusal:
 
 def delete(ledger: Ledger, op: DeleteWebhook) -> Done:
     """Stop it and forget one chunk of what waits; with the last of that, forget the webhook itself."""
-    queue_deliveries(ledger)
     hook = _find(ledger, op.webhook_id)
     if hook is None or not _is_theirs(hook, op.namespace):
         return Done("deleted")
     gone = ledger.execute(
         """
         DELETE FROM outbox WHERE id IN (
-          SELECT id FROM outbox WHERE kind = ? AND target = ? LIMIT ?)
+          SELECT id FROM outbox WHERE kind = ? AND target = ? ORDER BY id LIMIT ?)
         RETURNING 1
         """,
         (KIND, hook.id, CHUNK),
@@ -111,6 +108,15 @@ def delete(ledger: Ledger, op: DeleteWebhook) -> Done:
         ledger.execute("DELETE FROM webhook WHERE id = ?", (hook.id,))
     _reload(ledger)
     return Done("deleting" if len(gone) == CHUNK else "deleted")
+
+
+def _room_fault(ledger: Ledger, namespace: str) -> str | None:
+    """Why there can be no other webhook, or None."""
+    if ledger.execute("SELECT count(*) FROM webhook").get >= MOST_WEBHOOKS:
+        return f"there are {MOST_WEBHOOKS} webhooks already, which is the limit"
+    if ledger.execute("SELECT count(*) FROM webhook WHERE namespace = ?", (namespace,)).get >= MOST_OF_NAMESPACE:
+        return f"this namespace has {MOST_OF_NAMESPACE} webhooks already, which is the limit"
+    return None
 
 
 def _new(ledger: Ledger, op: SaveWebhook) -> Webhook:
@@ -125,6 +131,7 @@ def _new(ledger: Ledger, op: SaveWebhook) -> Webhook:
         retry_limit=DEFAULT_RETRY_LIMIT,
         waiting=0,
         dropped=0,
+        told=ledger.event_seq,
         failures=0,
         failing_since=None,
         disabled_reason=None,
@@ -135,8 +142,8 @@ def _new(ledger: Ledger, op: SaveWebhook) -> Webhook:
     )
 
 
-def _change(hook: Webhook, op: SaveWebhook) -> None:
-    """Take over what is given; being enabled by hand is a new beginning."""
+def _change(ledger: Ledger, hook: Webhook, op: SaveWebhook) -> None:
+    """Take over what is given; being enabled by hand is a new beginning, without what happened in the meantime."""
     if op.url is not None:
         hook.url = op.url
     if op.events is not None:
@@ -148,6 +155,8 @@ def _change(hook: Webhook, op: SaveWebhook) -> None:
     if op.retry_limit is not None:
         hook.retry_limit = op.retry_limit
     if op.enabled is not None:
+        if not hook.enabled:
+            hook.told = ledger.event_seq
         hook.enabled = int(op.enabled)
         hook.failures, hook.failing_since, hook.disabled_reason = 0, None, None
 
@@ -170,50 +179,11 @@ def _reload(ledger: Ledger) -> None:
     ledger.has_deliveries = True
 
 
-# --- what is to be delivered
-
-
-def queue_deliveries(ledger: Ledger) -> None:
-    """Put the batch's events so far into the outbox of every webhook that wants them."""
-    events, ledger.events_told = ledger.events[ledger.events_told :], len(ledger.events)
-    hooks = list(ledger.subscriptions.values())
-    rows: list[tuple[Any, ...]] = []
-    queued: dict[str, int] = {}
-    dropped: dict[str, int] = {}
-    for event in events:
-        bodies: dict[str, str] = {}
-        for hook in hooks:
-            if not hook.wants(event[1], event[3]):
-                continue
-            if hook.waiting >= MOST_WAITING:
-                dropped[hook.id] = dropped.get(hook.id, 0) + 1
-                continue
-            body = bodies.get(hook.namespace)
-            if body is None:
-                body = bodies[hook.namespace] = json_text(event_view(hook.namespace, *event))
-            rows.append((KIND, hook.id, body, ledger.now, ledger.now))
-            hook.waiting += 1
-            queued[hook.id] = queued.get(hook.id, 0) + 1
-    if rows:
-        ledger.has_deliveries = True
-        ledger.executemany(
-            "INSERT INTO outbox (kind, target, body, attempts, due_at, created_at) VALUES (?, ?, ?, 0, ?, ?)", rows
-        )
-    for webhook_id, count in queued.items():
-        ledger.execute("UPDATE webhook SET waiting = waiting + ? WHERE id = ?", (count, webhook_id))
-    for webhook_id, count in dropped.items():
-        ledger.execute(
-            "UPDATE webhook SET dropped = dropped + ?, last_error = ? WHERE id = ?",
-            (count, f"events are dropped: {MOST_WAITING} deliveries wait already", webhook_id),
-        )
-
-
 # --- what came of it
 
 
 def record(ledger: Ledger, op: RecordDeliveries) -> Done:
     """Strike off what was delivered, try the rest again later, give up what was tried often enough."""
-    queue_deliveries(ledger)
     for item in op.items:
         _record(ledger, item)
     for webhook_id in dict.fromkeys(item.webhook_id for item in op.items):

@@ -15,16 +15,18 @@ PAUSE_AFTER_FAULT: Final = 1.0
 class Alarm:
     """One call to come."""
 
-    def __init__(self, clock: Clock, ring: Callable[[], None]) -> None:
+    def __init__(self, clock: Clock, ring: Callable[[], None], longest_sleep: int = LONGEST_SLEEP) -> None:
         self._clock = clock
         self._ring = ring
+        self._longest_sleep = longest_sleep
         self._handle: asyncio.TimerHandle | None = None
         self._at = 0
 
     def set(self, due: int | None) -> None:
         """Ring at that time, or when it was to ring already if that is earlier."""
         now = self._clock.now()
-        at = now + LONGEST_SLEEP if due is None else min(max(due, now), now + LONGEST_SLEEP)
+        latest = now + self._longest_sleep
+        at = latest if due is None else min(max(due, now), latest)
         if self._handle is not None:
             if self._at <= at:
                 return

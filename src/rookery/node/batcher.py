@@ -26,6 +26,7 @@ from rookery.engine.ops import (
     RestoreJobs,
     RunBulk,
     RunSchedule,
+    TellWebhooks,
 )
 from rookery.log import Log
 from rookery.node.measures import Measures
@@ -188,6 +189,8 @@ def _weight(op: AnyOperation) -> int:
         return max(1, len(op.slots))
     if isinstance(op, Bulk | RunBulk):
         return len(op.job_ids)
+    if isinstance(op, TellWebhooks):
+        return MOST_JOBS
     return 1
 
 

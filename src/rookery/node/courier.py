@@ -159,8 +159,9 @@ class Courier:
         """Ask the system, in a thread that nobody has to wait for; one for each name at a time."""
         lookup = self._lookups.get(host)
         if lookup is None:
-            lookup = self._lookups[host] = asyncio.get_running_loop().create_future()
+            lookup = asyncio.get_running_loop().create_future()
             threading.Thread(target=self._look_up_aside, args=(lookup, host, port), daemon=True).start()
+            self._lookups[host] = lookup  # not before the thread has started, which may fail
         return await asyncio.shield(lookup)
 
     def _look_up_aside(self, lookup: asyncio.Future[Addresses], host: str, port: int) -> None:

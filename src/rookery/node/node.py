@@ -32,6 +32,7 @@ from rookery.node.news import News
 from rookery.node.process import GarbageWatch
 from rookery.node.reads import THREADS, Reads
 from rookery.node.schedules import Schedules
+from rookery.node.teller import Teller
 from rookery.node.timers import Timers
 from rookery.node.tracing import Tracing
 from rookery.node.waiters import Deliver, Waiter, Waiters
@@ -97,6 +98,7 @@ class Node:
         self._log_watchers = Watchers()
         self._schedules = Schedules(self._machine, self._batcher, self.clock, self.reader)
         self.webhooks = Webhooks(self.reader, self._batcher, self.clock, settings.may_reach_loopback)
+        self._teller = Teller(self._machine, self._batcher)
         self._news = News()
         self.fulltext = FullText(
             self._directory.store,
@@ -119,6 +121,7 @@ class Node:
         self._schedules.start()
         self.fulltext.start()
         self.webhooks.look()
+        self._teller.look()
         self.bulks.start()
 
     async def stop(self) -> None:
@@ -126,6 +129,7 @@ class Node:
         self.end_waiting()
         self._timers.stop()
         self._schedules.stop()
+        self._teller.stop()
         async with AsyncExitStack() as backwards:  # whatever fails, the rest is closed too
             backwards.callback(self._directory.release)
             backwards.callback(self._machine.close)
@@ -264,5 +268,6 @@ class Node:
             self._news.tell()
         if machine.has_deliveries:
             self.webhooks.look()
+        self._teller.look()
         self._timers.look()
         self._schedules.look()

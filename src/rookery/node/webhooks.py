@@ -18,6 +18,7 @@ from rookery import __version__
 from rookery.engine.ops import Delivery, RecordDeliveries
 from rookery.model.instants import format_instant
 from rookery.node.addresses import url_fault
+from rookery.node.alarm import PAUSE_AFTER_FAULT, Alarm
 from rookery.node.batcher import Batcher, Overloaded, resolver
 from rookery.node.clock import Clock
 from rookery.node.courier import Courier, Reply
@@ -39,7 +40,6 @@ so that those who hang cannot take all the room from those who do not."""
 MOST_TRIALS: Final = 8
 TEST_EVENT: Final = "test"
 PREFIXES: Final = ("X-Rookery-", "X-Corvo-")
-_PAUSE_AFTER_FAULT: Final = 1000
 _LONGEST_SLEEP: Final = 60_000
 """Milliseconds. The host may be asleep for a while, which its timers do not notice."""
 
@@ -78,7 +78,7 @@ class Webhooks:
         self._outcomes: list[Delivery] = []
         self._is_recording = False
         self._is_stopped = False
-        self._alarm: asyncio.TimerHandle | None = None
+        self._alarm = Alarm(clock, self.look, _LONGEST_SLEEP)
         self._begun = 0
         self._trials = 0
 
@@ -90,24 +90,19 @@ class Webhooks:
         """Begin what is due, and set the alarm to what is due next."""
         if self._is_stopped:
             return
-        if self._alarm is not None:
-            self._alarm.cancel()
-            self._alarm = None
         now = self._clock.now()
         try:
             due = min(self._begin_due(now), default=None)
         except apsw.Error:
             logger.exception("the outbox cannot be read")
-            due = now + _PAUSE_AFTER_FAULT
+            due = now + int(1000 * PAUSE_AFTER_FAULT)
         if due is not None:
-            delay = min(max(due - now, 0), _LONGEST_SLEEP) / 1000
-            self._alarm = asyncio.get_running_loop().call_later(delay, self.look)
+            self._alarm.set(due)
 
     async def stop(self) -> None:
         """Abandon what is under way: its entries are still in the outbox."""
         self._is_stopped = True
-        if self._alarm is not None:
-            self._alarm.cancel()
+        self._alarm.stop()
         tasks = [task for lane in self._lanes.values() for task in lane.under_way.values()]
         for task in tasks:
             task.cancel()
@@ -209,7 +204,7 @@ class Webhooks:
     def _put(self, items: list[Delivery]) -> None:
         def recorded(result: Any) -> None:
             if isinstance(result, BaseException):
-                asyncio.get_running_loop().call_later(_PAUSE_AFTER_FAULT / 1000, self._put_again, items)
+                asyncio.get_running_loop().call_later(PAUSE_AFTER_FAULT, self._put_again, items)
                 return
             for item in items:
                 if item.outbox_id is not None and item.webhook_id in self._lanes:

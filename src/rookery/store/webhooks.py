@@ -26,6 +26,7 @@ class WebhookView(msgspec.Struct):
     namespace: str
     waiting: int
     dropped: int
+    behind: int
     failures: int
     failing_since: str | None
     last_status_code: int | None
@@ -81,7 +82,8 @@ def _views(db: apsw.Connection, clauses: str, parameters: tuple[Any, ...], names
     rows = db.execute(
         f"""
         SELECT id, url, events, queues, enabled, disabled_reason, retry_limit, secret IS NOT NULL, namespace,
-               waiting, dropped, failures, failing_since, last_status_code, last_error, last_delivery_at, created_at
+               waiting, dropped, iif(enabled, (SELECT event_seq FROM machine) - told, 0) AS behind,
+               failures, failing_since, last_status_code, last_error, last_delivery_at, created_at
           FROM webhook
          {clauses}
         """,
@@ -100,6 +102,7 @@ def _views(db: apsw.Connection, clauses: str, parameters: tuple[Any, ...], names
             namespace=owner,
             waiting=waiting,
             dropped=dropped,
+            behind=behind,
             failures=failures,
             failing_since=_time(failing_since),
             last_status_code=last_status_code,
@@ -119,6 +122,7 @@ def _views(db: apsw.Connection, clauses: str, parameters: tuple[Any, ...], names
             owner,
             waiting,
             dropped,
+            behind,
             failures,
             failing_since,
             last_status_code,

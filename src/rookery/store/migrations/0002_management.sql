@@ -97,6 +97,7 @@ CREATE TABLE webhook (
   retry_limit      INTEGER NOT NULL,
   waiting          INTEGER NOT NULL,            -- deliveries in the outbox
   dropped          INTEGER NOT NULL,            -- deliveries given up because too many waited
+  told             INTEGER NOT NULL,            -- the last event that was looked at for it
   failures         INTEGER NOT NULL,            -- deliveries given up in a row
   failing_since    INTEGER,                     -- since when deliveries are given up without one that succeeds
   disabled_reason  TEXT,                        -- NULL unless it was disabled because it failed for too long
