@@ -70,7 +70,7 @@ class Handler(BaseHTTPRequestHandler):
         if len(body) < length:
             return
         self.server.requests.append(Received(self.path, dict(self.headers), body, self.client_address))
-        if self.path.startswith("/hang"):
+        if self.path.startswith("/hang") or (self.path == "/then-hang" and len(self.server.at(self.path)) > 1):
             self.server.released.wait(60)
         status = self.server.statuses.get(self.path, 200)
         answer = self.server.answers.get(self.path, b"thanks")

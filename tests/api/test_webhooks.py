@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.api.expectations import assert_refused, moment, start_job
+from rookery.model.job import STATES
+from tests.api.expectations import assert_refused, job_in_state, moment, start_job
 from tests.api.test_namespaces import Tenant
 from tests.conftest import Api, ServerProcess, wait_for
 from tests.receiver import CERTIFICATE, Receiver, receiving
@@ -172,6 +173,29 @@ def test_a_wrong_type_is_a_parse_error(api: Api) -> None:
 
 
 # --- deliveries
+
+
+def test_events_of_every_kind_arrive_as_the_timeline_has_them(
+    api: Api, receiver: Receiver, queue: str, make_hook: Callable[..., str]
+) -> None:
+    hook = make_hook(path_of(queue))
+    working = start_job(api, queue)
+    for state in sorted(STATES, key="pending".__eq__):
+        job_in_state(api, queue, state)
+    api.post("/heartbeat", {"jobs": {working["job_id"]: {"progress": {"percent": 40, "steps": [1, None]}}}})
+    api.post(f"/release/{working['job_id']}", {"reason": "shutting down"})
+    api.post(f"/jobs/{working['job_id']}/hold", {"reason": "why"})
+    api.post(f"/jobs/{working['job_id']}/reject")
+    api.post(f"/jobs/{working['job_id']}/retry")
+    api.post(f"/jobs/{working['job_id']}/move", {"queue": f"{queue}-elsewhere"})
+    api.post(f"/jobs/{working['job_id']}/move", {"queue": queue})
+    wait_for(lambda: is_done(api, hook))
+    timeline = api.get("/cluster/events", params={"queues": queue, "limit": 1000}).json()["events"]
+    arrived = sorted((request.event for request in receiver.at(path_of(queue))), key=lambda event: event["seq"])
+    assert arrived == timeline
+    assert {"started", "progress", "failed", "held", "released", "moved"} <= {
+        event["type"] for event in arrived if event.get("data")
+    }
 
 
 def test_an_event_is_delivered_signed_and_labelled(
