@@ -162,7 +162,7 @@ async def until_gone(receive: Receive) -> None:
         pass
 
 
-def decode(decoder: "msgspec.json.Decoder[T]", body: bytes) -> T:
+def decode(decoder: "msgspec.json.Decoder[T]", body: bytes | msgspec.Raw) -> T:
     """JSON as a record, or an error that names the field."""
     try:
         return decoder.decode(body)

@@ -1,9 +1,12 @@
 """Restoring a backup document: every job is checked before the first is written, then they come back in chunks."""
 
 import asyncio
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from graphlib import CycleError, TopologicalSorter
+from itertools import chain
+from time import sleep
 from typing import Annotated, Final
 
 import msgspec
@@ -12,7 +15,6 @@ from msgspec import UNSET, Raw, UnsetType
 from rookery.engine.agents import HIGHEST_COST, Agent
 from rookery.engine.jsontext import json_text
 from rookery.engine.ops import (
-    CHUNK,
     AnyOperation,
     NewJob,
     OldError,
@@ -24,7 +26,7 @@ from rookery.engine.ops import (
     RestoreSchedule,
 )
 from rookery.engine.schedules import DEFAULT_ZONE
-from rookery.http.backup import chosen_namespace
+from rookery.http.backup import chosen_namespace, too_many
 from rookery.http.call import Answer, Call, Parameter, Route, decode, json_answer, says
 from rookery.http.errors import ApiError, invalid, refused
 from rookery.http.produce import AgentRequest, EnqueueRequest, new_job
@@ -34,9 +36,16 @@ from rookery.model.backoff import POLICIES
 from rookery.model.durations import LONGEST
 from rookery.model.job import COMPLETED, PENDING, RETRYING, SCHEDULED, STATES, rank_of
 from rookery.model.names import DEFAULT_NAMESPACE, is_job_id, is_namespace
+from rookery.node.backups import TooManyAtOnce
 from rookery.store.backup import FORMAT, Internal, Meta
 
 LARGEST_DOCUMENT: Final = 1 << 30
+JOBS_AT_ONCE: Final = 100
+BYTES_AT_ONCE: Final = 1 << 20
+"""A chunk of jobs ends at whichever comes first; it is written in one go, while everybody else waits."""
+PAUSE_EVERY: Final = 200
+PAUSE: Final = 0.001
+"""After so many jobs, the thread that checks them leaves the processor to the others for so many seconds."""
 _ON_LOST_LEASE: Final = ("requeue", "retry_now", "back_off")
 
 
@@ -99,15 +108,26 @@ class ScheduleRecord(ScheduleRequest):
     created_at: Annotated[str | None, says("When it was made")] = None
 
 
-class RestoreRequest(msgspec.Struct):
-    """A backup document."""
+class _Settings(msgspec.Struct):
+    """What a backup document holds beside jobs."""
 
     namespace: Annotated[str | None, says("Where to; a caller of another than the default one has only its own")] = None
-    jobs: Annotated[list[JobRecord] | None, says("Jobs with their past")] = None
     queues: Annotated[list[QueueRecord] | None, says("Settings of queues")] = None
     budgets: Annotated[list[Raw] | None, says("Must be empty: there are no budgets here")] = None
     schedules: Annotated[list[ScheduleRecord] | None, says("Schedules; one of the same name is changed")] = None
     meta: Annotated[Meta | None, says("`format` must be 1")] = None
+
+
+class RestoreRequest(_Settings):
+    """A backup document."""
+
+    jobs: Annotated[list[JobRecord] | None, says("Jobs with their past")] = None
+
+
+class _Document(_Settings):
+    """The same, as it is first read: where each job begins and ends, and no more."""
+
+    jobs: list[Raw] | None = None
 
 
 class RestoreAnswer(msgspec.Struct):
@@ -119,47 +139,93 @@ class RestoreAnswer(msgspec.Struct):
     namespace: str
 
 
-_decoder = msgspec.json.Decoder(RestoreRequest)
+_decoder = msgspec.json.Decoder(_Document)
+_job_decoder = msgspec.json.Decoder(JobRecord)
+_pack = msgspec.msgpack.Encoder().encode
+_packed_decoder = msgspec.msgpack.Decoder(OldJob)
+
+
+class _Plan(msgspec.Struct):
+    """What a document comes to, all of it in order. Jobs are packed: there may be a million of them."""
+
+    namespace: str
+    settings: list[AnyOperation]
+    jobs: deque[bytes]
 
 
 async def restore(call: Call) -> Answer:
     """Bring back what a document holds: settings first, then the jobs."""
-    body = await call.body(LARGEST_DOCUMENT, is_patient=True)
-    document = await asyncio.to_thread(decode, _decoder, body or b"{}")
-    target = chosen_namespace(call, document.namespace)
-    operations = await asyncio.to_thread(_operations, call, target, document)
-    results = await call.node.apply_in_turn(operations)
-    for result in results:
-        if isinstance(result, Refusal):
-            raise refused(result, "VALIDATION_ERROR")
-    chunks = [result for result in results if isinstance(result, Restored)]
-    restored, skipped = sum(chunk.restored for chunk in chunks), sum(chunk.skipped for chunk in chunks)
-    return json_answer(RestoreAnswer("ok", restored, skipped, target))
+    caller = call.namespace
+    try:
+        with call.node.backups.restoring():
+            body = [await call.body(LARGEST_DOCUMENT, is_patient=True)]
+            plan = await asyncio.to_thread(_plan, call, body)
+            return await _carry_out(call, plan, caller)
+    except TooManyAtOnce as error:
+        raise too_many(error) from None
 
 
-def _operations(call: Call, target: str, document: RestoreRequest) -> list[AnyOperation]:
-    """What the document comes to, if all of it is in order."""
+async def _carry_out(call: Call, plan: _Plan, caller: str) -> Answer:
+    answer, refusal = RestoreAnswer("ok", 0, 0, plan.namespace), None
+    async for result in call.node.apply_in_turn(chain(plan.settings, _chunks(plan.jobs, caller))):
+        if isinstance(result, Restored):
+            answer.restored_jobs += result.restored
+            answer.skipped_jobs += result.skipped
+        elif isinstance(result, Refusal):
+            refusal = refusal or result
+    if refusal is not None:
+        raise refused(refusal, "VALIDATION_ERROR")
+    return json_answer(answer)
+
+
+def _chunks(jobs: deque[bytes], caller: str) -> Iterator[RestoreJobs]:
+    """The jobs, few enough at a time that nobody waits long for them to be written; they are gone once they are out."""
+    while jobs:
+        chunk, size = [], 0
+        while jobs and len(chunk) < JOBS_AT_ONCE and size < BYTES_AT_ONCE:
+            size += len(jobs[0])
+            chunk.append(_packed_decoder.decode(jobs.popleft()))
+        yield RestoreJobs(jobs=chunk, namespace=caller)
+
+
+def _plan(call: Call, body: list[bytes]) -> _Plan:
+    """What the document comes to, if all of it is in order. Runs in a thread; the body is taken out of its list."""
+    document = decode(_decoder, body.pop() or b"{}")
+    caller, target = call.namespace, chosen_namespace(call, document.namespace)
     if document.meta is not None and document.meta.format != FORMAT:
         raise invalid(f"meta.format is {document.meta.format}, this server reads format {FORMAT}")
     if document.budgets:
         raise invalid("budgets must be empty: this server has none")
-    caller, call.namespace = call.namespace, target
+    call.namespace = target
     # What was accepted once may come back, whatever the limit is here and now.
     call.settings = msgspec.structs.replace(call.settings, max_payload_size=0)
-    operations: list[AnyOperation] = []
+    settings: list[AnyOperation] = []
     for number, queue in enumerate(document.queues or []):
         with _at(f"queues[{number}]"):
-            operations.append(_queue(call, queue))
+            settings.append(_queue(call, queue))
     for number, schedule in enumerate(document.schedules or []):
         with _at(f"schedules[{number}]"):
-            operations.append(_schedule(call, schedule))
-    jobs, now = [], call.node.clock.now()
-    for number, record in enumerate(document.jobs or []):
+            settings.append(_schedule(call, schedule))
+    return _Plan(target, settings, _packed_jobs(call, caller, document.jobs or []))
+
+
+def _packed_jobs(call: Call, caller: str, records: list[Raw]) -> deque[bytes]:
+    """Every job, checked, in an order in which none comes before one that it waits for."""
+    packed: list[bytes] = []
+    ids: list[str | None] = []
+    waits: dict[int, list[str]] = {}
+    now = call.node.clock.now()
+    for number, record in enumerate(records):
         with _at(f"jobs[{number}]"):
-            jobs.append(_old_job(call, caller, record, now))
-    jobs = _dependencies_first(jobs)
-    chunks = [jobs[start : start + CHUNK] for start in range(0, len(jobs), CHUNK)]
-    return [*operations, *(RestoreJobs(jobs=chunk, namespace=caller) for chunk in chunks)]
+            job = _old_job(call, caller, decode(_job_decoder, record), now)
+        packed.append(_pack(job))
+        ids.append(job.new.id)
+        if job.new.depends_on:
+            waits[number] = job.new.depends_on
+        if number % PAUSE_EVERY == 0:
+            sleep(PAUSE)
+    order = _dependencies_first(ids, waits)
+    return deque(packed if order is None else (packed[place] for place in order))
 
 
 @contextmanager
@@ -313,26 +379,28 @@ def _milliseconds(value: int | None, default: int, field: str) -> int:
     return value
 
 
-def _dependencies_first(jobs: list[OldJob]) -> list[OldJob]:
-    """The jobs in an order in which none comes before one that it waits for: as they stand, if they stand so."""
+def _dependencies_first(ids: list[str | None], waits: dict[int, list[str]]) -> list[int] | None:
+    """The places of jobs in an order in which none comes before one that it waits for; None: as they stand."""
+    if not waits:
+        return None
     places: dict[str, int] = {}
-    for place, job in enumerate(jobs):
-        if job.new.id is not None:
-            places.setdefault(job.new.id, place)
-    wanted = [[places[job_id] for job_id in job.new.depends_on or () if job_id in places] for job in jobs]
-    if all(max(before, default=-1) < place for place, before in enumerate(wanted)):
-        return jobs
-    sorter = TopologicalSorter(dict(enumerate(wanted)))
+    for place, job_id in enumerate(ids):
+        if job_id is not None:
+            places.setdefault(job_id, place)
+    wanted = {place: [places[job_id] for job_id in before if job_id in places] for place, before in waits.items()}
+    if all(max(before, default=-1) < place for place, before in wanted.items()):
+        return None
+    sorter = TopologicalSorter({place: wanted.get(place, ()) for place in range(len(ids))})
     try:
         sorter.prepare()
     except CycleError as error:
         raise invalid(f"jobs[{min(error.args[1])}]: depends_on: the job waits for itself, by way of others") from None
-    ordered: list[OldJob] = []
+    order: list[int] = []
     while sorter.is_active():
         ready = sorted(sorter.get_ready())
-        ordered += [jobs[place] for place in ready]
+        order += ready
         sorter.done(*ready)
-    return ordered
+    return order
 
 
 ROUTES = [
