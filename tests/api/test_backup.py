@@ -1,5 +1,6 @@
 """The backup document: written from one view of the store, and brought back as it was."""
 
+import socket
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -296,6 +297,32 @@ def test_a_large_document_comes_back_in_chunks(api: Api, queue: str) -> None:
     assert [job["payload"] for job in back_up(api)["jobs"] if job["queue"] == queue] == list(range(1203))
 
 
+def test_one_document_is_restored_at_a_time(start_api: Callable[[str], Api]) -> None:
+    api, document = start_api("a"), b'{"jobs":[{"queue":"q"}]}'
+    head = f"POST /api/v1/admin/restore HTTP/1.1\r\nhost: x\r\ncontent-length: {len(document)}\r\n"
+    address = httpx.URL(api.server.url)
+
+    with socket.create_connection((address.host, address.port), timeout=30) as first:
+        first.sendall(f"{head}expect: 100-continue\r\nconnection: close\r\n\r\n".encode())
+        assert first.recv(100).startswith(b"HTTP/1.1 100 ")
+        refused = api.post("/admin/restore", {"jobs": [{"queue": "other", "payload": "x" * 100_000}]})
+        first.sendall(document)
+        with first.makefile("rb") as answer:
+            assert b'"restored_jobs":1' in answer.read()
+
+    assert_refused(refused, 429, "OVERLOADED", "restore")
+    assert (refused.headers["retry-after"], refused.json()["retry_after_ms"]) == ("5", 5000)
+    assert api.get("/queues/other").status_code == 404
+    assert restore(api, {"jobs": [{"queue": "other"}]})["restored_jobs"] == 1
+
+
+def test_large_jobs_come_back_few_at_a_time(api: Api, queue: str) -> None:
+    jobs = [{"queue": queue, "id": f"{queue}.{number}", "payload": "x" * 400_000} for number in range(7)]
+
+    assert restore(api, {"jobs": jobs})["restored_jobs"] == 7
+    assert all(api.job(job["id"])["payload"] == job["payload"] for job in jobs)
+
+
 def test_a_payload_may_be_larger_than_what_is_accepted_now(start_server: Callable[..., ServerProcess]) -> None:
     api = Api(start_server("--max-payload-size=100"))
 
@@ -347,6 +374,15 @@ def test_a_bad_job_is_named_and_nothing_is_restored(
 
     assert_refused(answer, 400, code, "jobs[1]", *words)
     assert api.get(f"/jobs/{queue}.good").status_code == 404
+    assert api.get(f"/queues/{queue}").status_code == 404
+
+
+def test_a_bad_job_at_the_end_of_many_is_named_and_nothing_is_restored(api: Api, queue: str) -> None:
+    jobs = [{"queue": queue} for _ in range(450)]
+
+    answer = api.post("/admin/restore", {"jobs": [*jobs, {"queue": queue, "max_retries": "many"}]})
+
+    assert_refused(answer, 400, "PARSE_ERROR", "jobs[450]", "max_retries")
     assert api.get(f"/queues/{queue}").status_code == 404
 
 

@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from rookery.engine.enqueue import JOB_COLUMNS
 from rookery.engine.ops import Enqueue, Enqueued, NewJob, PauseQueue, Refusal
 from rookery.model.instants import format_instant
 from tests.unit.workbench import Workbench, kind_of, plain
@@ -139,3 +140,9 @@ def test_an_operation_survives_the_way_through_text() -> None:
 
     assert msgspec.json.decode(msgspec.json.encode(op), type=Enqueue) == op
     assert msgspec.msgpack.decode(msgspec.msgpack.encode(op), type=Enqueue) == op
+
+
+def test_a_jobs_row_has_the_columns_of_the_table(bench: Workbench) -> None:
+    columns = [name for (name,) in bench.rows("SELECT name FROM pragma_table_info('job') ORDER BY cid")]
+
+    assert list(JOB_COLUMNS) == columns

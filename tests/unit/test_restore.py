@@ -199,6 +199,18 @@ def test_a_held_job_can_be_approved(bench: Workbench) -> None:
     assert bench.claimed_ids() == ["old"]
 
 
+def test_restored_jobs_are_the_queues_own_but_were_not_enqueued_in_this_minute(bench: Workbench) -> None:
+    bench.add()
+    before = bench.rows("SELECT * FROM throughput")
+
+    restore(bench, old(), old("other", state="completed"), old("elsewhere", queue="new"))
+
+    assert bench.rows("SELECT * FROM throughput") == before
+    assert (bench.queue().enqueued, bench.queue("new").enqueued) == (3, 1)
+    bench.add()
+    assert bench.rows("SELECT sum(enqueued) FROM throughput") == [(2,)]
+
+
 # --- dependencies
 
 

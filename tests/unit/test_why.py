@@ -12,12 +12,15 @@ from rookery.engine.ops import (
     Hold,
     LimitConcurrency,
     NewJob,
+    OldJob,
     PauseQueue,
     Purge,
+    RestoreJobs,
     Retry,
     SeeWorker,
     Throttle,
 )
+from rookery.model.job import TERMINAL
 from rookery.store.why import explain
 from tests.conftest import START
 from tests.unit.workbench import Workbench
@@ -158,6 +161,26 @@ def test_a_job_that_was_finished_twice_tells_of_the_second_time(bench: Workbench
     bench.do(Cancel(job_id=job_id))
 
     assert only(why(bench, job_id))["at"] == "2027-01-15T08:00:00.010Z"
+
+
+@pytest.mark.parametrize("state", sorted(TERMINAL))
+def test_a_restored_job_that_does_not_say_when_it_ended_tells_so(bench: Workbench, state: str) -> None:
+    new = NewJob(queue="q", id="old")
+    past = OldJob(new=new, namespace="default", state=state, created_at=START, order_key=START)
+    bench.do(RestoreJobs(jobs=[past]))
+
+    reason = only(why(bench, "old"))
+    assert (reason["code"], reason["at"]) == ("finished", START_TEXT)
+    assert "nobody wrote down when" in reason["detail"]
+    assert reason["detail"].endswith(f"its retention counts from {START_TEXT}.")
+
+
+def test_a_restored_job_that_says_when_it_died_tells_it(bench: Workbench) -> None:
+    new = NewJob(queue="q", id="old")
+    past = OldJob(new=new, namespace="default", state="dead", created_at=0, order_key=0, failed_at=START)
+    bench.do(RestoreJobs(jobs=[past]))
+
+    assert only(why(bench, "old"))["detail"] == f"It died at {START_TEXT}."
 
 
 @pytest.mark.parametrize("reason", ["a person must look", None])

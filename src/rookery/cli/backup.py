@@ -12,6 +12,7 @@ import click
 from rookery.cli.files import Progress, shown_size, sync_directory
 from rookery.cli.flags import SwitchCommand, client_flags
 from rookery.cli.remote import Remote
+from rookery.node.data_dir import STORE
 from rookery.store.connections import open_reader
 from rookery.store.migrations import UnusableStore
 from rookery.store.snapshot import copy_store, count_jobs, open_copy
@@ -78,7 +79,7 @@ def _download(remote: Remote, target: Path) -> None:
 
 
 def _copy(data_dir: Path, target: Path) -> None:
-    store = data_dir / "rookery.db"
+    store = data_dir / STORE
     if not store.is_file():
         raise click.ClickException(f"there is no store in {data_dir}")
     with closing(open_reader(store)) as source:

@@ -13,14 +13,12 @@ import click
 
 from rookery.cli.files import shown_size, sync_directory
 from rookery.cli.flags import SwitchCommand, output_flags
-from rookery.node.data_dir import LEFTOVER, DataDirectory, DataDirectoryInUse
+from rookery.node.data_dir import FULLTEXT, LEFTOVER, DataDirectory, DataDirectoryInUse
 from rookery.store.migrations import UnusableStore, check_usable
 from rookery.store.snapshot import check_whole, count_jobs, open_copy
 
 _BESIDE: Final = ("-wal", "-shm", "-journal")
 """What SQLite may keep beside a store, by how the name ends."""
-_DERIVED: Final = "fulltext.db"
-"""An index that the server makes again from the store."""
 
 
 @click.command("restore", cls=SwitchCommand)
@@ -86,7 +84,7 @@ def _put_in_place(file: Path, store: Path, force: bool) -> tuple[int, Path | Non
             check_whole(copy)
             jobs = count_jobs(copy)
         kept = _set_aside(store) if store.exists() else None
-        for name in (*(store.name + end for end in _BESIDE), _DERIVED, *(_DERIVED + end for end in _BESIDE)):
+        for name in (*(store.name + end for end in _BESIDE), FULLTEXT, *(FULLTEXT + end for end in _BESIDE)):
             store.with_name(name).unlink(missing_ok=True)
         fresh.replace(store)
         sync_directory(store.parent)

@@ -1,6 +1,6 @@
 """Adding jobs: check every one of them, then write all of them."""
 
-from typing import Any
+from typing import Any, Final
 
 from rookery.engine import dependencies, idempotency, job_batches, unique
 from rookery.engine.jsontext import json_text
@@ -9,6 +9,63 @@ from rookery.engine.ops import Enqueue, Enqueued, EnqueuedJob, NewJob, Refusal
 from rookery.model.durations import parse_duration
 from rookery.model.job import PENDING, SCHEDULED
 from rookery.model.names import DEFAULT_NAMESPACE
+
+JOB_COLUMNS: Final = (
+    "seq",
+    "id",
+    "queue",
+    "state",
+    "rank",
+    "order_key",
+    "order_by_due",
+    "waiting_on",
+    "attempt",
+    "failures",
+    "lost_leases",
+    "max_retries",
+    "max_lost_leases",
+    "on_lost_lease",
+    "backoff",
+    "base_delay",
+    "max_delay",
+    "created_at",
+    "scheduled_at",
+    "started_at",
+    "completed_at",
+    "failed_at",
+    "ended_at",
+    "held_at",
+    "lease",
+    "lease_length",
+    "lease_until",
+    "outcome",
+    "worker_id",
+    "hostname",
+    "expire_at",
+    "expire_after",
+    "unique_key",
+    "unique_period",
+    "batch_id",
+    "batch_open",
+    "namespace",
+    "parent_id",
+    "chain_id",
+    "chain_step",
+    "has_dependents",
+    "was_completed",
+    "hold_reason",
+    "payload",
+    "tags",
+    "agent",
+    "depends_on",
+    "chain_config",
+    "progress",
+    "checkpoint",
+    "result",
+    "ready_at",
+    "trace",
+)
+"""What `job_row` gives, in the order of the table."""
 
 
 def enqueue(ledger: Ledger, op: Enqueue) -> Enqueued | Refusal:
@@ -95,7 +152,7 @@ def job_row(
     batch_id: str | None,
     namespace: str,
 ) -> tuple[Any, ...]:
-    """A new job as it is written: every column, in the order of the table."""
+    """A new job as it is written: every one of `JOB_COLUMNS`."""
     now = ledger.now
     expire_at = None
     if new.expire_after is not None:

@@ -10,7 +10,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from rookery.engine import dependencies, queues, schedules, unique
-from rookery.engine.enqueue import job_row
+from rookery.engine.enqueue import JOB_COLUMNS, job_row
 from rookery.engine.ledger import Ledger, Queue
 from rookery.engine.ops import (
     Done,
@@ -46,17 +46,17 @@ _KEPT: Final = (
     "result",
 )
 """The columns that come back as they were, whatever the state."""
+_PLACE: Final = {name: place for place, name in enumerate(JOB_COLUMNS)}
 
 
 def restore_jobs(ledger: Ledger, op: RestoreJobs) -> Restored:
     """Bring old jobs back; those whose id is there already are left alone."""
     ledger.insert_jobs()
     taken = _taken_ids(ledger, op)
-    columns = [name for (name,) in ledger.execute("SELECT name FROM pragma_table_info('job') ORDER BY cid")]
     restored = 0
     for old in op.jobs:
         if old.new.id not in taken:
-            _restore_job(ledger, op, old, columns)
+            _restore_job(ledger, op, old)
             restored += 1
             if old.new.id is not None:
                 taken.add(old.new.id)
@@ -73,16 +73,16 @@ def _taken_ids(ledger: Ledger, op: RestoreJobs) -> set[str]:
     return {job_id for (job_id,) in rows}
 
 
-def _restore_job(ledger: Ledger, op: RestoreJobs, old: OldJob, columns: list[str]) -> None:
+def _restore_job(ledger: Ledger, op: RestoreJobs, old: OldJob) -> None:
     new, queue = old.new, ledger.queue(old.new.queue)
     ledger.job_seq += 1
     seq, job_id = ledger.job_seq, new.id or "job_" + ledger.ids.text()
     state = PENDING if old.state == ACTIVE else old.state
     waiting_on = _unmet_dependencies(ledger, op, old, seq)
-    row = dict(
-        zip(columns, job_row(ledger, new, seq, job_id, queue, state, waiting_on, None, old.namespace), strict=True)
-    )
-    ledger.insert_job(tuple({**row, **_past(ledger, old, state)}.values()), new.tags is not None)
+    row = list(job_row(ledger, new, seq, job_id, queue, state, waiting_on, None, old.namespace))
+    for name, value in _past(ledger, old, state).items():
+        row[_PLACE[name]] = value
+    ledger.insert_job(tuple(row), new.tags is not None)
     if old.errors:
         ledger.executemany(
             "INSERT INTO error (job, attempt, error, backtrace, created_at) VALUES (?, ?, ?, ?, ?)",
@@ -93,7 +93,9 @@ def _restore_job(ledger: Ledger, op: RestoreJobs, old: OldJob, columns: list[str
     if old.expire_at is not None and state in WAITING:
         ledger.due(old.expire_at)
     queue.counts[state] += 1
+    # It is one of the queue's jobs, but nobody enqueued it in this minute.
     queue.enqueued += 1
+    queue.told_enqueued += 1
     queue.blocked += bool(waiting_on) and state == PENDING
     ledger.touch(queue)
     ledger.emit("restored", job_id, queue.name)

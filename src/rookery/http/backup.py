@@ -7,9 +7,9 @@ from typing import Final, TypeVar
 import apsw
 
 from rookery.http.call import Call, CallerGone, Parameter, Route, Stream
-from rookery.http.errors import ApiError, forbidden, invalid
+from rookery.http.errors import ApiError, forbidden, invalid, overloaded
 from rookery.model.names import DEFAULT_NAMESPACE, is_namespace
-from rookery.node.backups import TooManyBackups
+from rookery.node.backups import TooManyAtOnce
 from rookery.store.backup import BackupDocument
 
 T = TypeVar("T")
@@ -43,6 +43,11 @@ def chosen_namespace(call: Call, fallback: str | None = None) -> str:
     return chosen
 
 
+def too_many(error: TooManyAtOnce) -> ApiError:
+    """As many as may be are under way: later."""
+    return overloaded(_RETRY_AFTER, str(error))
+
+
 async def _begun(call: Call, backup: Awaitable[T]) -> T:
     """A backup whose first bytes are there, unless the caller goes before."""
     beginning, gone = asyncio.ensure_future(backup), call.watch_gone()
@@ -51,10 +56,8 @@ async def _begun(call: Call, backup: Awaitable[T]) -> T:
         if not beginning.done():
             raise CallerGone
         return beginning.result()
-    except TooManyBackups as error:
-        raise ApiError(
-            429, "OVERLOADED", str(error), retry_after_ms=_RETRY_AFTER, retry_after=_RETRY_AFTER / 1000
-        ) from None
+    except TooManyAtOnce as error:
+        raise too_many(error) from None
     except (apsw.Error, OSError) as error:
         raise ApiError(500, "BACKUP_ERROR", f"the store could not be copied: {error}") from None
     finally:

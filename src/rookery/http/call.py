@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, MutableMapping
+from io import BytesIO
 from typing import Any, ClassVar, Final, TypeVar
 from urllib.parse import parse_qsl
 
@@ -91,16 +92,15 @@ class Call:
         declared = self.headers.get(b"content-length")
         if declared is not None and int(declared) > limit:
             raise too_large(f"the body has {int(declared)} bytes, the limit is {limit}")
-        chunks, size = [], 0
+        whole, size = BytesIO(), 0
         while (message := await self._receive())["type"] == "http.request":
-            chunks.append(message["body"])
-            size += len(message["body"])
+            size += whole.write(message["body"])
             if is_patient:
                 self.scope["rookery.wait"]()
             if size > limit:
                 raise too_large(f"the body is over the limit of {limit} bytes")
             if not message.get("more_body", False):
-                return b"".join(chunks)
+                return whole.getvalue()
         raise CallerGone
 
     async def parse(self, decoder: "msgspec.json.Decoder[T]", limit: int | None = None) -> T:
@@ -162,7 +162,7 @@ async def until_gone(receive: Receive) -> None:
         pass
 
 
-def decode(decoder: "msgspec.json.Decoder[T]", body: bytes) -> T:
+def decode(decoder: "msgspec.json.Decoder[T]", body: bytes | msgspec.Raw) -> T:
     """JSON as a record, or an error that names the field."""
     try:
         return decoder.decode(body)

@@ -67,12 +67,12 @@ def too_large(message: str) -> ApiError:
     return ApiError(413, "PAYLOAD_TOO_LARGE", message)
 
 
-def overloaded(retry_after_ms: int) -> ApiError:
+def overloaded(retry_after_ms: int, message: str = "the server is overloaded, try again shortly") -> ApiError:
     """Too much waits already."""
     return ApiError(
         429,
         "OVERLOADED",
-        "the server is overloaded, try again shortly",
+        message,
         retry_after_ms=retry_after_ms,
         retry_after=retry_after_ms / 1000,
     )

@@ -1,113 +1,24 @@
 """Restoring a backup document: every job is checked before the first is written, then they come back in chunks."""
 
 import asyncio
+from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
-from graphlib import CycleError, TopologicalSorter
-from typing import Annotated, Final
+from itertools import chain
+from typing import Final
 
 import msgspec
-from msgspec import UNSET, Raw, UnsetType
 
-from rookery.engine.agents import HIGHEST_COST, Agent
-from rookery.engine.jsontext import json_text
-from rookery.engine.ops import (
-    CHUNK,
-    AnyOperation,
-    NewJob,
-    OldError,
-    OldJob,
-    Refusal,
-    Restored,
-    RestoreJobs,
-    RestoreQueue,
-    RestoreSchedule,
-)
-from rookery.engine.schedules import DEFAULT_ZONE
-from rookery.http.backup import chosen_namespace
-from rookery.http.call import Answer, Call, Parameter, Route, decode, json_answer, says
-from rookery.http.errors import ApiError, invalid, refused
-from rookery.http.produce import AgentRequest, EnqueueRequest, new_job
-from rookery.http.schedules import ScheduleRequest, save_operation
-from rookery.http.values import LARGEST_COUNT, count, duration, given_json, instant
-from rookery.model.backoff import POLICIES
-from rookery.model.durations import LONGEST
-from rookery.model.job import COMPLETED, PENDING, RETRYING, SCHEDULED, STATES, rank_of
-from rookery.model.names import DEFAULT_NAMESPACE, is_job_id, is_namespace
-from rookery.store.backup import FORMAT, Internal, Meta
+from rookery.engine.ops import OldJob, Refusal, Restored, RestoreJobs
+from rookery.http.backup import too_many
+from rookery.http.call import Answer, Call, Parameter, Route, json_answer
+from rookery.http.documents import Plan, RestoreRequest, read_document, unpacked
+from rookery.http.errors import refused
+from rookery.node.backups import TooManyAtOnce
 
 LARGEST_DOCUMENT: Final = 1 << 30
-_ON_LOST_LEASE: Final = ("requeue", "retry_now", "back_off")
-
-
-class AgentRecord(AgentRequest):
-    """An agent's limits, and how far it is."""
-
-    iteration: Annotated[int | None, says("The one it is in, 1 by default")] = 1
-    total_cost_usd: Annotated[float | None, says("What it has cost so far")] = 0.0
-
-
-class ErrorRecord(msgspec.Struct):
-    """A failed attempt."""
-
-    attempt: Annotated[int | None, says("Its number")] = 0
-    error: Annotated[str | None, says("What went wrong")] = ""
-    backtrace: Annotated[str | None, says("Where")] = None
-    created_at: Annotated[str | None, says("When; now if absent")] = None
-
-
-class JobRecord(EnqueueRequest):
-    """A job as in `/enqueue`, with its past. Only `queue` is required."""
-
-    id: Annotated[str | None, says("A job whose id is there already is skipped; without one it gets a new id")] = None
-    state: Annotated[str | None, says("`pending` by default; `active` comes back as `pending`")] = None
-    agent: Annotated[AgentRecord | None, says("An agent's limits, and how far it is")] = None
-    retry_base_delay_ms: Annotated[int | None, says("Goes before `retry_base_delay`")] = None
-    retry_max_delay_ms: Annotated[int | None, says("Goes before `retry_max_delay`")] = None
-    attempt: Annotated[int | None, says("Attempts so far")] = None
-    batch_id: Annotated[str | None, says("Kept as a link; the batch itself does not come back")] = None
-    worker_id: Annotated[str | None, says("Who ended it")] = None
-    hostname: Annotated[str | None, says("Where that was")] = None
-    progress: Annotated[Raw, says("Any JSON value")] = msgspec.field(default_factory=Raw)
-    result: Annotated[Raw, says("Any JSON value")] = msgspec.field(default_factory=Raw)
-    created_at: Annotated[str | None, says("Now if absent")] = None
-    started_at: Annotated[str | None, says("When it was last begun")] = None
-    completed_at: Annotated[str | None, says("When it was completed")] = None
-    failed_at: Annotated[str | None, says("When it last failed")] = None
-    expire_at: Annotated[str | None, says("`expire_after` from `created_at` if absent")] = None
-    hold_reason: Annotated[str | None, says("Why it is held")] = None
-    errors: Annotated[list[ErrorRecord] | None, says("Failed attempts, oldest first")] = None
-    internal: Annotated[Internal | None, says("What a backup says beyond the job object")] = None
-
-
-class QueueRecord(msgspec.Struct):
-    """A queue's settings; what is not given stays as it is."""
-
-    name: Annotated[str, says("Required")] = ""
-    paused: Annotated[bool | UnsetType | None, says("Whether it hands out no jobs")] = UNSET
-    max_concurrency: Annotated[int | UnsetType | None, says("0 or null lifts the limit")] = UNSET
-    rate_limit: Annotated[int | UnsetType | None, says("Claims in a window; null lifts the limit")] = UNSET
-    rate_window_ms: Annotated[int | None, says("The window")] = None
-    created_at: Annotated[str | None, says("For a queue that is new here")] = None
-
-
-class ScheduleRecord(ScheduleRequest):
-    """A schedule as in `/schedules`, with its past."""
-
-    id: Annotated[str | None, says("Kept for a schedule that is new here")] = None
-    last_run: Annotated[str | None, says("When it last ran")] = None
-    created_at: Annotated[str | None, says("When it was made")] = None
-
-
-class RestoreRequest(msgspec.Struct):
-    """A backup document."""
-
-    namespace: Annotated[str | None, says("Where to; a caller of another than the default one has only its own")] = None
-    jobs: Annotated[list[JobRecord] | None, says("Jobs with their past")] = None
-    queues: Annotated[list[QueueRecord] | None, says("Settings of queues")] = None
-    budgets: Annotated[list[Raw] | None, says("Must be empty: there are no budgets here")] = None
-    schedules: Annotated[list[ScheduleRecord] | None, says("Schedules; one of the same name is changed")] = None
-    meta: Annotated[Meta | None, says("`format` must be 1")] = None
+JOBS_AT_ONCE: Final = 100
+BYTES_AT_ONCE: Final = 1 << 20
+"""A chunk of jobs ends at whichever comes first; it is written in one go, while everybody else waits."""
 
 
 class RestoreAnswer(msgspec.Struct):
@@ -119,220 +30,40 @@ class RestoreAnswer(msgspec.Struct):
     namespace: str
 
 
-_decoder = msgspec.json.Decoder(RestoreRequest)
-
-
 async def restore(call: Call) -> Answer:
     """Bring back what a document holds: settings first, then the jobs."""
-    body = await call.body(LARGEST_DOCUMENT, is_patient=True)
-    document = await asyncio.to_thread(decode, _decoder, body or b"{}")
-    target = chosen_namespace(call, document.namespace)
-    operations = await asyncio.to_thread(_operations, call, target, document)
-    results = await call.node.apply_in_turn(operations)
-    for result in results:
-        if isinstance(result, Refusal):
-            raise refused(result, "VALIDATION_ERROR")
-    chunks = [result for result in results if isinstance(result, Restored)]
-    restored, skipped = sum(chunk.restored for chunk in chunks), sum(chunk.skipped for chunk in chunks)
-    return json_answer(RestoreAnswer("ok", restored, skipped, target))
-
-
-def _operations(call: Call, target: str, document: RestoreRequest) -> list[AnyOperation]:
-    """What the document comes to, if all of it is in order."""
-    if document.meta is not None and document.meta.format != FORMAT:
-        raise invalid(f"meta.format is {document.meta.format}, this server reads format {FORMAT}")
-    if document.budgets:
-        raise invalid("budgets must be empty: this server has none")
-    caller, call.namespace = call.namespace, target
-    # What was accepted once may come back, whatever the limit is here and now.
-    call.settings = msgspec.structs.replace(call.settings, max_payload_size=0)
-    operations: list[AnyOperation] = []
-    for number, queue in enumerate(document.queues or []):
-        with _at(f"queues[{number}]"):
-            operations.append(_queue(call, queue))
-    for number, schedule in enumerate(document.schedules or []):
-        with _at(f"schedules[{number}]"):
-            operations.append(_schedule(call, schedule))
-    jobs, now = [], call.node.clock.now()
-    for number, record in enumerate(document.jobs or []):
-        with _at(f"jobs[{number}]"):
-            jobs.append(_old_job(call, caller, record, now))
-    jobs = _dependencies_first(jobs)
-    chunks = [jobs[start : start + CHUNK] for start in range(0, len(jobs), CHUNK)]
-    return [*operations, *(RestoreJobs(jobs=chunk, namespace=caller) for chunk in chunks)]
-
-
-@contextmanager
-def _at(place: str) -> Iterator[None]:
-    """An error in here says where in the document it is."""
+    caller = call.namespace
     try:
-        yield
-    except ApiError as error:
-        raise ApiError(error.status, error.code, f"{place}: {error.message}") from None
+        with call.node.backups.restoring():
+            # The body has no name here, so that it is gone before the jobs are written.
+            plan = await asyncio.to_thread(read_document, call, await call.body(LARGEST_DOCUMENT, is_patient=True))
+            return await _carry_out(call, plan, caller)
+    except TooManyAtOnce as error:
+        raise too_many(error) from None
 
 
-def _queue(call: Call, record: QueueRecord) -> RestoreQueue:
-    most, rate, window = record.max_concurrency, record.rate_limit, record.rate_window_ms
-    if most is not UNSET and most is not None:
-        most = count(max(0, most), 0, "max_concurrency") or None
-    if rate is not UNSET and rate is not None:
-        if not 0 < rate <= LARGEST_COUNT:
-            raise invalid(f"rate_limit must be between 1 and {LARGEST_COUNT}, not {rate}")
-        if window is None or not 0 < window <= LONGEST:
-            raise invalid("rate_window_ms must be more than 0 and at most a hundred years")
-    return RestoreQueue(
-        queue=call.queue(record.name, "name"),
-        paused=bool(record.paused) if record.paused is not UNSET else UNSET,
-        max_active=most,
-        rate=rate,
-        window=window if rate else None,
-        created_at=_time(record.created_at, "created_at"),
-        namespace=call.namespace,
-    )
+async def _carry_out(call: Call, plan: Plan, caller: str) -> Answer:
+    answer, refusal = RestoreAnswer("ok", 0, 0, plan.namespace), None
+    async for result in call.node.apply_in_turn(chain(plan.settings, _chunks(plan.jobs, caller))):
+        if isinstance(result, Restored):
+            answer.restored_jobs += result.restored
+            answer.skipped_jobs += result.skipped
+        elif isinstance(result, Refusal):
+            refusal = refusal or result
+    if refusal is not None:
+        raise refused(refusal, "VALIDATION_ERROR")
+    return json_answer(answer)
 
 
-def _schedule(call: Call, record: ScheduleRecord) -> RestoreSchedule:
-    """When it next runs is found anew: what came since it was written down is over."""
-    if record.id is not None and not is_job_id(record.id):
-        raise invalid("id must have 1 to 128 characters of A-Z a-z 0-9 . _ : -")
-    if record.timezone is None:
-        record.timezone = DEFAULT_ZONE
-    return RestoreSchedule(
-        schedule=save_operation(call, None, record),
-        id=record.id,
-        last_run=_time(record.last_run, "last_run"),
-        created_at=_time(record.created_at, "created_at"),
-        namespace=call.namespace,
-    )
-
-
-def _old_job(call: Call, caller: str, record: JobRecord, now: int) -> OldJob:
-    state, internal = record.state or PENDING, record.internal or Internal()
-    if state not in STATES:
-        raise invalid(f"state must be one of {', '.join(STATES)}, not {state[:32]!r}")
-    new = _new_job(call, record, internal)
-    created_at = now if record.created_at is None else instant(record.created_at, "created_at")
-    expire_at = _time(record.expire_at, "expire_at")
-    if new.expire_after is not None and expire_at is None:
-        expire_at = created_at + duration(new.expire_after, 0, "expire_after")
-    if state in (SCHEDULED, RETRYING):
-        new.scheduled_at = now if new.scheduled_at is None else new.scheduled_at
-    else:
-        new.scheduled_at = None
-    in_line_since = _time(internal.in_line_since, "internal.in_line_since")
-    unique_until = _time(internal.unique_until, "internal.unique_until")
-    if record.internal is None and state != COMPLETED:
-        unique_until = created_at + new.unique_period * 1000
-    return OldJob(
-        new=new,
-        namespace=_maker(call, caller, internal),
-        state=state,
-        created_at=created_at,
-        order_key=created_at if in_line_since is None else in_line_since,
-        attempt=count(record.attempt, 0, "attempt"),
-        failures=count(internal.failures, 0, "internal.failures"),
-        lost_leases=count(internal.lost_leases, 0, "internal.lost_leases"),
-        was_completed=internal.was_completed,
-        started_at=_time(record.started_at, "started_at"),
-        completed_at=_time(record.completed_at, "completed_at"),
-        failed_at=_time(record.failed_at, "failed_at"),
-        held_at=_time(internal.held_at, "internal.held_at"),
-        expire_at=expire_at,
-        worker_id=record.worker_id,
-        hostname=record.hostname,
-        batch_id=record.batch_id,
-        hold_reason=record.hold_reason,
-        progress=given_json(record.progress, "progress"),
-        result=given_json(record.result, "result"),
-        unique_until=unique_until,
-        gone_dependencies=count(internal.gone_dependencies, 0, "internal.gone_dependencies"),
-        errors=[_old_error(number, error, now) for number, error in enumerate(record.errors or [])],
-    )
-
-
-def _new_job(call: Call, record: JobRecord, internal: Internal) -> NewJob:
-    """The job as somebody would enqueue it, and what only other faces or its own past can give it."""
-    rank, backoff, record.priority, record.retry_backoff = record.priority, record.retry_backoff, None, None
-    if record.depends_on and record.chain_config is not None:
-        record.chain_config.pop("depends_on", None)
-        record.chain_config = record.chain_config or None
-    new = new_job(call, record)
-    if record.id:
-        if not is_job_id(record.id):
-            raise invalid("id must have 1 to 128 characters of A-Z a-z 0-9 . _ : - and not be batch, . or ..")
-        new.id = record.id
-    if isinstance(rank, int):
-        if abs(rank) > LARGEST_COUNT:
-            raise invalid(f"priority must be between -{LARGEST_COUNT} and {LARGEST_COUNT}")
-        new.rank = rank
-    else:
-        new.rank = rank_of(rank)
-    if backoff:
-        if backoff not in POLICIES:
-            raise invalid(f"retry_backoff must be one of {', '.join(POLICIES)}, not {backoff[:32]!r}")
-        new.backoff = backoff
-    new.base_delay = _milliseconds(record.retry_base_delay_ms, new.base_delay, "retry_base_delay_ms")
-    new.max_delay = _milliseconds(record.retry_max_delay_ms, new.max_delay, "retry_max_delay_ms")
-    new.on_lost_lease = internal.on_lost_lease or new.on_lost_lease
-    if new.on_lost_lease not in _ON_LOST_LEASE:
-        raise invalid(f"internal.on_lost_lease must be one of {', '.join(_ON_LOST_LEASE)}")
-    new.order_by_due, new.trace = internal.order_by_due, internal.trace
-    if record.agent is not None and new.agent is not None:
-        agent = msgspec.json.decode(new.agent, type=Agent)
-        agent.iteration = count(record.agent.iteration, 1, "agent.iteration")
-        agent.total_cost_usd = min(max(0.0, record.agent.total_cost_usd or 0.0), HIGHEST_COST)
-        new.agent = json_text(agent)
-    return new
-
-
-def _old_error(number: int, record: ErrorRecord, now: int) -> OldError:
-    with _at(f"errors[{number}]"):
-        created_at = _time(record.created_at, "created_at")
-        attempt = count(record.attempt, 0, "attempt")
-    return OldError(attempt, record.error or "", record.backtrace, now if created_at is None else created_at)
-
-
-def _maker(call: Call, caller: str, internal: Internal) -> str:
-    """The namespace in which the job's chain names its queues; nobody puts a job into another than may be its own."""
-    if internal.namespace is None or caller != DEFAULT_NAMESPACE:
-        return call.namespace
-    if not is_namespace(internal.namespace):
-        raise invalid(f"internal.namespace: {internal.namespace[:64]!r} is not the name of a namespace")
-    return internal.namespace
-
-
-def _time(text: str | None, field: str) -> int | None:
-    return None if text is None else instant(text, field)
-
-
-def _milliseconds(value: int | None, default: int, field: str) -> int:
-    if value is None:
-        return default
-    if not 0 <= value <= LONGEST:
-        raise invalid(f"{field} must be between 0 and {LONGEST}, not {value}")
-    return value
-
-
-def _dependencies_first(jobs: list[OldJob]) -> list[OldJob]:
-    """The jobs in an order in which none comes before one that it waits for: as they stand, if they stand so."""
-    places: dict[str, int] = {}
-    for place, job in enumerate(jobs):
-        if job.new.id is not None:
-            places.setdefault(job.new.id, place)
-    wanted = [[places[job_id] for job_id in job.new.depends_on or () if job_id in places] for job in jobs]
-    if all(max(before, default=-1) < place for place, before in enumerate(wanted)):
-        return jobs
-    sorter = TopologicalSorter(dict(enumerate(wanted)))
-    try:
-        sorter.prepare()
-    except CycleError as error:
-        raise invalid(f"jobs[{min(error.args[1])}]: depends_on: the job waits for itself, by way of others") from None
-    ordered: list[OldJob] = []
-    while sorter.is_active():
-        ready = sorted(sorter.get_ready())
-        ordered += [jobs[place] for place in ready]
-        sorter.done(*ready)
-    return ordered
+def _chunks(jobs: deque[bytes], caller: str) -> Iterator[RestoreJobs]:
+    """The jobs, few enough at a time that nobody waits long for them to be written; they are gone once they are out."""
+    while jobs:
+        chunk: list[OldJob] = []
+        size = 0
+        while jobs and len(chunk) < JOBS_AT_ONCE and size < BYTES_AT_ONCE:
+            size += len(jobs[0])
+            chunk.append(unpacked(jobs.popleft()))
+        yield RestoreJobs(jobs=chunk, namespace=caller)
 
 
 ROUTES = [

@@ -1,10 +1,14 @@
-"""Backups of a running server: few at a time, each made in a thread of its own, no faster than it is read."""
+"""Backups of a running server: few at a time, each made in a thread of its own, no faster than it is read.
+
+Of restores there is one at a time.
+"""
 
 import asyncio
 import os
 import threading
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import AsyncGenerator, Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -25,7 +29,7 @@ Make = Callable[[threading.Event], Parts]
 """Makes parts until there are no more, or until the event says that nobody wants them."""
 
 
-class TooManyBackups(Exception):
+class TooManyAtOnce(Exception):
     """As many as may be are under way already."""
 
 
@@ -80,6 +84,7 @@ class Backups:
         self._store = store
         self._numbers = count(1)
         self._open: set[Download] = set()
+        self._is_restoring = False
 
     async def document(self, namespace: str, now: int) -> Download:
         """What a namespace sees, as a JSON document."""
@@ -90,6 +95,17 @@ class Backups:
         snapshot = _Snapshot(self._store, self._store.with_name(f"{next(self._numbers)}{LEFTOVER}"))
         return await self._begin(snapshot.parts), snapshot.size
 
+    @contextmanager
+    def restoring(self) -> Iterator[None]:
+        """A restore is under way in here, and no other."""
+        if self._is_restoring:
+            raise TooManyAtOnce("a restore is under way already, try again when it is done")
+        self._is_restoring = True
+        try:
+            yield
+        finally:
+            self._is_restoring = False
+
     async def close(self) -> None:
         """End those that are under way."""
         for download in list(self._open):
@@ -97,7 +113,7 @@ class Backups:
 
     async def _begin(self, make: Make) -> Download:
         if len(self._open) >= MOST:
-            raise TooManyBackups(f"{MOST} backups are under way already, try again when one of them is done")
+            raise TooManyAtOnce(f"{MOST} backups are under way already, try again when one of them is done")
         download = Download(make, self._open.discard)
         self._open.add(download)
         await download.begin()

@@ -5,6 +5,9 @@ import os
 from pathlib import Path
 from typing import Final
 
+STORE: Final = "rookery.db"
+FULLTEXT: Final = "fulltext.db"
+"""An index that the server makes again from the store."""
 LEFTOVER: Final = ".unfinished"
 """How the name of a file ends that means nothing once its maker is gone."""
 
@@ -18,8 +21,8 @@ class DataDirectory:
 
     def __init__(self, path: Path) -> None:
         path.mkdir(parents=True, exist_ok=True)
-        self.store = path / "rookery.db"
-        self.fulltext = path / "fulltext.db"
+        self.store = path / STORE
+        self.fulltext = path / FULLTEXT
         self._lock = os.open(path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

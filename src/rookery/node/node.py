@@ -1,7 +1,7 @@
 """One running server without its HTTP face: submit operations, wait for jobs, wait for results, follow events."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, Final
@@ -182,17 +182,17 @@ class Node:
             self.measures.forget_queue(op.queue)
         return deleted
 
-    async def apply_in_turn(self, ops: Iterable[AnyOperation]) -> list[Any]:
+    async def apply_in_turn(self, ops: Iterable[AnyOperation]) -> AsyncIterator[Any]:
         """Have operations applied one after another, letting others have their turn between; their results.
 
         Raises Overloaded before the first of them or not at all.
         """
-        results: list[Any] = []
+        send = self._batcher.submit
         for op in ops:
             future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-            (self._batcher.put if results else self._batcher.submit)(op, resolver(future))
-            results.append(await future)
-        return results
+            send(op, resolver(future))
+            yield await future
+            send = self._batcher.put
 
     @property
     def storage_fault(self) -> str | None:

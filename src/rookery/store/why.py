@@ -122,17 +122,21 @@ def explain(
 
 def _finished(db: apsw.Connection, job: _Facts) -> Finished:
     at = {COMPLETED: job.completed_at, CANCELLED: _cancelled_at(db, job)}.get(job.state, job.failed_at)
-    text = format_instant(at or 0)
     said = {COMPLETED: "It completed", CANCELLED: "It was cancelled"}.get(job.state, "It died")
+    if at is None:
+        # It was restored from a document that does not say.
+        text = format_instant(job.ended_at or 0)
+        return Finished(f"{said}, and nobody wrote down when; its retention counts from {text}.", text)
+    text = format_instant(at)
     return Finished(f"{said} at {text}.", text)
 
 
 def _cancelled_at(db: apsw.Connection, job: _Facts) -> int | None:
-    """The row of a cancelled job tells from when its retention counts; the timeline tells when it was cancelled."""
+    """Only the timeline tells when a job was cancelled."""
     at: int | None = db.execute(
         "SELECT at FROM event WHERE job_id = ? AND type = 'cancelled' ORDER BY seq DESC LIMIT 1", (job.id,)
     ).get
-    return job.ended_at if at is None else at
+    return at
 
 
 def _running(job: _Facts) -> Running:
