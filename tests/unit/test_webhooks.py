@@ -277,7 +277,7 @@ def test_telling_that_is_undone_is_done_again(board: Switchboard, monkeypatch: p
 def test_one_chunk_looks_at_so_many_events_for_so_many_webhooks_and_all_of_them_get_on(board: Switchboard) -> None:
     hooks = [board.hook() for _ in range(16)]
     board.do_untold(Enqueue(jobs=[NewJob(queue="q") for _ in range(300)]))
-    share = outbox.MOST_PAIRS // len(hooks)
+    share = outbox.MOST_PAIRS // len(hooks) - 1
 
     assert board.do_untold(TellWebhooks()).more
     assert [len(board.waiting(hook)) for hook in hooks] == [share] * len(hooks)
@@ -287,8 +287,18 @@ def test_one_chunk_looks_at_so_many_events_for_so_many_webhooks_and_all_of_them_
         assert [event["seq"] for event in board.waiting(hook)] == list(range(1, 301))
 
 
+def test_events_that_nobody_wants_are_passed_by_quickly_but_not_without_end(board: Switchboard) -> None:
+    hooks = [board.hook(events=["dead"]) for _ in range(webhooks.MOST_OF_NAMESPACE)]
+    board.do_untold(Enqueue(jobs=[NewJob(queue="q") for _ in range(outbox.MOST_EVENTS + 1)]))
+    assert board.tell() == 2
+
+    board.do_untold(Enqueue(jobs=[NewJob(queue=f"q{number}") for number in range(outbox.MOST_PAIRS // len(hooks) + 2)]))
+    assert board.tell() == 2
+    assert {(board.view(hook).behind, board.view(hook).waiting) for hook in hooks} == {(0, 0)}
+
+
 def test_a_chunk_ends_where_its_text_gets_long(board: Switchboard, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outbox, "MOST_TEXT", 100)
+    monkeypatch.setattr(outbox, "MOST_TEXT", 200)
     hook = board.hook(events=["held"])
     for job_id in [board.add() for _ in range(4)]:
         board.do_untold(Hold(job_id=job_id, reason="x" * 60))
