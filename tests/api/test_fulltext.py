@@ -312,8 +312,9 @@ def test_an_index_that_cannot_be_written_harms_nobody(start_server: Callable[...
     assert server.log.read_text().count("the full-text index cannot be kept") == 1
 
 
-def test_an_index_that_is_damaged_under_a_running_server_is_replaced(
-    start_server: Callable[..., ServerProcess],
+@pytest.mark.parametrize("spoil", [without_index, with_garbage])
+def test_an_index_that_is_lost_under_a_running_server_is_made_anew(
+    start_server: Callable[..., ServerProcess], spoil: Callable[[ServerProcess], None]
 ) -> None:
     server = start_server()
     api = Api(server)
@@ -322,7 +323,7 @@ def test_an_index_that_is_damaged_under_a_running_server_is_replaced(
     server.stop()
     server.start()
     wait_for(lambda: found(api, '"text curlew"') == [job_id])
-    (server.data_dir / "fulltext.db").write_bytes(b"no index " * 10_000)
+    spoil(server)
     wait_for(lambda: found(api, '"text curlew"') == [job_id])
     later = api.enqueue("q", {"text": "curlew"})
     wait_for(lambda: found(api, '"text curlew"') == [later, job_id])

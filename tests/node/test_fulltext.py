@@ -66,7 +66,7 @@ def test_a_rebuild_that_fails_is_remembered_as_such(tmp_path: Path) -> None:
             await until(lambda: (tmp_path / "fulltext.db").exists())
             await node.fulltext.rebuild()
             node.fulltext._path = tmp_path
-            with pytest.raises(fulltext.StorageDown):
+            with pytest.raises(fulltext.IndexDown):
                 await node.fulltext.rebuild()
             assert node.fulltext.rebuild_record.last_success is False
             assert node.fulltext.fault is not None

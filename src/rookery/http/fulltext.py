@@ -6,6 +6,7 @@ import msgspec
 
 from rookery.http.call import Answer, Call, Parameter, Route, json_answer
 from rookery.http.errors import ApiError, invalid
+from rookery.node.fulltext import IndexDown
 from rookery.store.fulltext import FullTextHit
 
 DEFAULT_HITS: Final = 50
@@ -51,7 +52,11 @@ async def rebuild(call: Call) -> Answer:
     """Make the index anew from the jobs."""
     if not call.node.fulltext.is_enabled:
         raise ApiError(501, "UNSUPPORTED", "there is nothing to rebuild: the server runs with --fulltext-enabled=false")
-    return json_answer(RebuildAnswer("ok", True, await call.node.fulltext.rebuild()))
+    try:
+        duration = await call.node.fulltext.rebuild()
+    except IndexDown as error:
+        raise ApiError(503, "UNHEALTHY", f"the full-text index cannot be written: {error}") from None
+    return json_answer(RebuildAnswer("ok", True, duration))
 
 
 ROUTES = [

@@ -19,7 +19,6 @@ from typing import Final, TypeVar
 import apsw
 import msgspec
 
-from rookery.node.batcher import StorageDown
 from rookery.node.clock import Clock
 from rookery.node.reads import Reads
 from rookery.store.fulltext import FullTextHit, FullTextIndex, OutOfStep, find_by_text, find_by_words
@@ -40,6 +39,10 @@ LONGEST_PAUSE: Final = 60.0
 """Seconds to rest after a fault: the first time, and when it stays."""
 NICENESS: Final = 10
 _RUINED: Final = (OutOfStep, apsw.CorruptError, apsw.NotADBError)
+
+
+class IndexDown(Exception):
+    """The index cannot be written now."""
 
 
 class RebuildRecord(msgspec.Struct, frozen=True):
@@ -88,11 +91,10 @@ class FullText:
         if self._is_current:
             try:
                 return await self._reads.run(partial(self._find, text, limit, namespace))
-            except _RUINED as error:
-                logger.warning("the full-text index is damaged (%s): making it anew", error)
-                self._start_rebuild()
-            except (apsw.CantOpenError, apsw.IOError) as error:
+            except (*_RUINED, apsw.CantOpenError, apsw.IOError) as error:
                 logger.warning("the full-text index cannot be read: %s", error)
+                if isinstance(error, _RUINED) or not self._path.exists():
+                    self._start_rebuild()
         return await self._reads.run(lambda db: find_by_text(db, text, limit, namespace))
 
     def _find(self, text: str, limit: int, namespace: str, db: apsw.Connection) -> list[FullTextHit]:
@@ -111,7 +113,7 @@ class FullText:
         try:
             return await asyncio.shield(task)
         except (apsw.Error, OSError) as error:
-            raise StorageDown(f"the full-text index: {error}") from None
+            raise IndexDown(str(error)) from None
 
     def _start_rebuild(self) -> asyncio.Task[int]:
         if self._rebuild is None:
@@ -193,6 +195,7 @@ class FullText:
         after: int | None = 0
         while after is not None:
             after = await self._in_thread(partial(self._forget_purged_behind, after))
+            await self._catch_up()
 
     def _has_deletions(self) -> bool:
         return self._index is not None and self._index.has_seen_deletions
