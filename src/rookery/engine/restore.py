@@ -105,6 +105,8 @@ def _past(ledger: Ledger, old: OldJob, state: str) -> dict[str, Any]:
     """What is different from a new job."""
     past = {name: getattr(old, name) for name in _KEPT}
     past["was_completed"] = old.was_completed or state == COMPLETED
+    if state != COMPLETED:
+        past["completed_at"] = None
     if state == HELD:
         past["held_at"] = ledger.now if old.held_at is None else old.held_at
     if state in TERMINAL:
