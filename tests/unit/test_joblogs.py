@@ -20,8 +20,8 @@ from rookery.engine.ops import (
     Retry,
     Sweep,
 )
+from rookery.store.events import LARGEST_READ
 from rookery.store.joblogs import LogPage, read_log
-from rookery.store.views import LARGEST_READ
 from tests.conftest import START
 from tests.unit.workbench import Workbench, kind_of
 

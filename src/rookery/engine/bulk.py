@@ -32,7 +32,7 @@ from rookery.engine.ops import (
     StartBulk,
     StopBulk,
 )
-from rookery.model.names import DEFAULT_NAMESPACE
+from rookery.model.names import may_see
 from rookery.store.filters import JobFilter, all_of, conditions_of
 
 ACTIONS: Final[dict[str, type[JobOperation]]] = {
@@ -245,7 +245,7 @@ def _find_jobs(ledger: Ledger, ids: tuple[str, ...], wanted: JobFilter) -> dict[
 
 def _open_record(ledger: Ledger, bulk_id: str, namespace: str, verb: str) -> Record | Refusal:
     row = ledger.execute(f"SELECT {_COLUMNS} FROM bulk WHERE id = ?", (bulk_id,)).fetchone()
-    if row is None or namespace not in (DEFAULT_NAMESPACE, row[0]):
+    if row is None or not may_see(namespace, row[0]):
         return Refusal(Refusal.NOT_FOUND, f"bulk operation {bulk_id} not found")
     record = Record(*row)
     if record.finished_at is not None:

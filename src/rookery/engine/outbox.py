@@ -10,7 +10,7 @@ from rookery.engine.jsontext import json_text
 from rookery.engine.ledger import Event, Ledger
 from rookery.engine.ops import TellWebhooks, Told
 from rookery.engine.subscriptions import Subscription
-from rookery.store.views import event_view
+from rookery.store.events import event_view
 from rookery.store.webhooks import KIND
 
 MOST_EVENTS: Final = 2000

@@ -21,7 +21,7 @@ from rookery.engine.ops import (
 )
 from rookery.engine.subscriptions import ALL, load_subscriptions
 from rookery.model.instants import format_instant
-from rookery.model.names import DEFAULT_NAMESPACE
+from rookery.model.names import may_see
 from rookery.store.webhooks import KIND
 
 MOST_WEBHOOKS: Final = 256
@@ -167,7 +167,7 @@ def _find(ledger: Ledger, webhook_id: str) -> Webhook | None:
 
 
 def _is_theirs(hook: Webhook, namespace: str) -> bool:
-    return namespace in (DEFAULT_NAMESPACE, hook.namespace)
+    return may_see(namespace, hook.namespace)
 
 
 def _write(ledger: Ledger, hook: Webhook) -> None:

@@ -8,7 +8,7 @@ import apsw
 
 from rookery.http.call import Call, CallerGone, Parameter, Route, Stream
 from rookery.http.errors import ApiError, forbidden, invalid, overloaded
-from rookery.model.names import DEFAULT_NAMESPACE, is_namespace
+from rookery.model.names import DEFAULT_NAMESPACE, is_namespace, may_see
 from rookery.node.backups import TooManyAtOnce
 from rookery.store.backup import BackupDocument
 
@@ -38,7 +38,7 @@ def chosen_namespace(call: Call, fallback: str | None = None) -> str:
     chosen = call.query().get("namespace") or fallback or call.namespace
     if not is_namespace(chosen):
         raise invalid(f"namespace: {chosen[:64]!r} is not the name of a namespace")
-    if call.namespace not in (DEFAULT_NAMESPACE, chosen):
+    if not may_see(call.namespace, chosen):
         raise forbidden(f"namespace {chosen} is not yours: you work in {call.namespace}")
     return chosen
 

@@ -13,17 +13,8 @@ from rookery.http.errors import ApiError, invalid, not_found
 from rookery.http.sse import Pulse, frame
 from rookery.http.values import whole_number
 from rookery.model.names import stored_name
-from rookery.store.views import (
-    EventFilter,
-    EventView,
-    JobBatchView,
-    WorkerView,
-    first_event,
-    last_event,
-    read_events,
-    read_job_batch,
-    read_workers,
-)
+from rookery.store.events import EventFilter, EventView, first_event, last_event, read_events
+from rookery.store.views import JobBatchView, WorkerView, read_job_batch, read_workers
 
 DEFAULT_PAGE: Final = 100
 LARGEST_PAGE: Final = 1000

@@ -52,5 +52,10 @@ def format_instant(ms: int) -> str:
     return f"{whole:%Y-%m-%dT%H:%M:%S}.{ms % 1000:03d}Z" if whole.year > 999 else _early(whole, ms)
 
 
+def format_known(ms: int | None) -> str | None:
+    """The same for a time that there may not be."""
+    return None if ms is None else format_instant(ms)
+
+
 def _early(whole: datetime, ms: int) -> str:
     return f"{whole.year:04d}-{whole:%m-%dT%H:%M:%S}.{ms % 1000:03d}Z"

@@ -49,6 +49,11 @@ def namespace_of(stored: str) -> str:
     return space if mark else DEFAULT_NAMESPACE
 
 
+def may_see(namespace: str, owner: str) -> bool:
+    """Whether a caller of a namespace may see what belongs to another."""
+    return namespace in (DEFAULT_NAMESPACE, owner)
+
+
 def is_visible(namespace: str, stored: str) -> bool:
     """Whether a caller of that namespace may see the queue."""
     return namespace == DEFAULT_NAMESPACE or stored.startswith(namespace + NAMESPACE_MARK)

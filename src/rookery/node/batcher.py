@@ -96,6 +96,12 @@ class Batcher:
             raise Overloaded(random.randint(4, 12))
         self.put(op, deliver)
 
+    def apply(self, op: AnyOperation, *, may_be_refused: bool = True) -> asyncio.Future[Any]:
+        """Have an operation applied, for somebody who waits for its result; an own one however many wait."""
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        (self.submit if may_be_refused else self.put)(op, resolver(future))
+        return future
+
     def put(self, op: AnyOperation, deliver: Deliver) -> None:
         """Have an operation of the node's own applied, however many wait."""
         self._waiting.append((op, deliver, perf_counter()))

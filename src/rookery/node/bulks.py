@@ -9,7 +9,7 @@ import logging
 from collections.abc import Iterator, Sequence
 from functools import partial
 from time import perf_counter
-from typing import Any, Final
+from typing import Final
 
 import apsw
 import msgspec
@@ -18,7 +18,6 @@ from rookery.engine.bulk import MOST_LISTED
 from rookery.engine.ops import (
     CHUNK,
     AddBulkTargets,
-    AnyOperation,
     Bulk,
     BulkDone,
     BulkStarted,
@@ -28,7 +27,7 @@ from rookery.engine.ops import (
     StartBulk,
     StopBulk,
 )
-from rookery.node.batcher import Batcher, Overloaded, StorageDown, resolver
+from rookery.node.batcher import Batcher, Overloaded, StorageDown
 from rookery.node.news import News
 from rookery.node.reads import Reads
 from rookery.store.bulks import BulkRecord, Targets, next_targets, read_open_bulks
@@ -88,7 +87,7 @@ class Bulks:
     async def _do_chunk(self, op: Bulk, came_to: AtOnce, *, may_be_refused: bool) -> None:
         """Do one chunk; if a bug shows in it, halves of it, down to the jobs that it shows in."""
         try:
-            done: BulkDone = await self._apply(op, may_be_refused=may_be_refused)
+            done: BulkDone = await self._batcher.apply(op, may_be_refused=may_be_refused)
         except (Overloaded, StorageDown):
             raise
         except Exception:
@@ -105,10 +104,10 @@ class Bulks:
 
     async def begin(self, op: StartBulk, job_ids: Sequence[str] = ()) -> str:
         """Have it done in the background; the id of its record."""
-        started: BulkStarted = await self._apply(op)
+        started: BulkStarted = await self._batcher.apply(op)
         try:
             for some in _chunks(job_ids, MOST_LISTED):
-                await self._apply(AddBulkTargets(bulk_id=started.bulk_id, job_ids=some), may_be_refused=False)
+                await self._batcher.apply(AddBulkTargets(bulk_id=started.bulk_id, job_ids=some), may_be_refused=False)
         except BaseException:
             self._left_unlisted.append(started.bulk_id)
             raise
@@ -118,7 +117,8 @@ class Bulks:
 
     async def cancel(self, bulk_id: str, namespace: str) -> Done | Refusal:
         """Stop it after the chunk that is under way."""
-        stopped: Done | Refusal = await self._apply(StopBulk(bulk_id=bulk_id, error="cancelled", namespace=namespace))
+        op = StopBulk(bulk_id=bulk_id, error="cancelled", namespace=namespace)
+        stopped: Done | Refusal = await self._batcher.apply(op)
         self.news.tell()
         return stopped
 
@@ -134,7 +134,7 @@ class Bulks:
                 if record is None:
                     await self._has_work.wait()
                 elif record.status == "queued":
-                    await self._apply(RunBulk(bulk_id=record.id))
+                    await self._batcher.apply(RunBulk(bulk_id=record.id))
                     self.news.tell()
                 else:
                     await self._advance(record)
@@ -182,26 +182,21 @@ class Bulks:
             is_last=targets.is_last,
         )
         try:
-            await self._apply(op)
+            await self._batcher.apply(op)
         except (Overloaded, StorageDown):
             raise
         except Exception:
             if len(targets.job_ids) > 1:
                 self._chunk = len(targets.job_ids) // 2
                 return
-            await self._apply(msgspec.structs.replace(op, job_ids=[], errors=len(targets.job_ids)))
+            await self._batcher.apply(msgspec.structs.replace(op, job_ids=[], errors=len(targets.job_ids)))
         else:
             self._chunk = min(2 * self._chunk, CHUNK)
 
     async def _stop_record(self, bulk_id: str, error: str) -> None:
         logger.warning("bulk operation %s has failed: %s", bulk_id, error)
-        await self._apply(StopBulk(bulk_id=bulk_id, error=error))
+        await self._batcher.apply(StopBulk(bulk_id=bulk_id, error=error))
         self.news.tell()
-
-    async def _apply(self, op: AnyOperation, *, may_be_refused: bool = True) -> Any:
-        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        (self._batcher.submit if may_be_refused else self._batcher.put)(op, resolver(future))
-        return await future
 
 
 def _chunks(job_ids: Sequence[str], size: int) -> Iterator[list[str]]:

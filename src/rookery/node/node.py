@@ -22,7 +22,7 @@ from rookery.engine.ops import (
 from rookery.log.local import LocalLog
 from rookery.model.job import CANCELLED, COMPLETED, DEAD
 from rookery.node.backups import Backups
-from rookery.node.batcher import Batcher, resolver
+from rookery.node.batcher import Batcher
 from rookery.node.bulks import Bulks
 from rookery.node.clock import Clock
 from rookery.node.data_dir import DataDirectory
@@ -159,9 +159,7 @@ class Node:
 
     def submit(self, op: AnyOperation) -> asyncio.Future[Any]:
         """Have an operation applied; raises Overloaded when too many wait."""
-        future = asyncio.get_running_loop().create_future()
-        self.send(op, resolver(future))
-        return future
+        return self._batcher.apply(op)
 
     def send(self, op: AnyOperation, deliver: Callable[[Any], None]) -> None:
         """The same, for a caller who wants to be called with the result or the exception."""
@@ -172,11 +170,8 @@ class Node:
         cleared: Cleared = await self.submit(op)
         deleted = cleared.deleted
         while not cleared.done:
-            future: asyncio.Future[Cleared] = asyncio.get_running_loop().create_future()
-            self._batcher.put(
-                msgspec.structs.replace(op, up_to=cleared.up_to, created_by=cleared.created_by), resolver(future)
-            )
-            cleared = await future
+            again = msgspec.structs.replace(op, up_to=cleared.up_to, created_by=cleared.created_by)
+            cleared = await self._batcher.apply(again, may_be_refused=False)
             deleted += cleared.deleted
         if isinstance(op, DeleteQueue):
             self.measures.forget_queue(op.queue)
@@ -187,12 +182,10 @@ class Node:
 
         Raises Overloaded before the first of them or not at all.
         """
-        send = self._batcher.submit
+        is_first = True
         for op in ops:
-            future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-            send(op, resolver(future))
-            yield await future
-            send = self._batcher.put
+            yield await self._batcher.apply(op, may_be_refused=is_first)
+            is_first = False
 
     @property
     def storage_fault(self) -> str | None:

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Final
 
 from rookery.engine import Machine
-from rookery.engine.ops import AnyOperation, Purge, Purged, Sweep, Tick, Ticked
+from rookery.engine.ops import AnyOperation, Purge, Sweep, Tick, Ticked
 from rookery.node.alarm import PAUSE_AFTER_FAULT, Alarm
-from rookery.node.batcher import Batcher, Overloaded, StorageDown, resolver
+from rookery.node.batcher import Batcher, Overloaded, StorageDown
 from rookery.node.clock import Clock
 from rookery.node.measures import Chore, Measures
 
@@ -99,7 +99,7 @@ class Timers:
             try:
                 more = True
                 while more:
-                    purged = await self._done(propose())
+                    purged = await self._batcher.apply(propose())
                     chore.done(purged.jobs, self._clock.now())
                     more = purged.more
                     await asyncio.sleep(0)
@@ -110,11 +110,6 @@ class Timers:
                 else:
                     logger.exception("sweeping up failed")
             await asyncio.sleep(interval)
-
-    def _done(self, op: AnyOperation) -> asyncio.Future[Purged]:
-        future: asyncio.Future[Purged] = asyncio.get_running_loop().create_future()
-        self._batcher.submit(op, resolver(future))
-        return future
 
     def _purge(self) -> AnyOperation:
         return Purge(before=self._clock.now() - self._retention)

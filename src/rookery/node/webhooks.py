@@ -19,10 +19,10 @@ from rookery.engine.ops import Delivery, RecordDeliveries
 from rookery.model.instants import format_instant
 from rookery.node.addresses import url_fault
 from rookery.node.alarm import PAUSE_AFTER_FAULT, Alarm
-from rookery.node.batcher import Batcher, Overloaded, resolver
+from rookery.node.batcher import Batcher, Overloaded
 from rookery.node.clock import Clock
 from rookery.node.courier import Courier, Reply
-from rookery.store.views import EventView
+from rookery.store.events import EventView
 from rookery.store.webhooks import (
     DueDelivery,
     Recipient,
@@ -133,10 +133,8 @@ class Webhooks:
             reply = await self._send(recipient, TEST_EVENT, msgspec.json.encode(event))
         finally:
             self._trials -= 1
-        recorded: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         outcome = _outcome(recipient, None, EventHead(0, TEST_EVENT), reply)
-        self._batcher.put(RecordDeliveries(items=[outcome]), resolver(recorded))
-        await recorded
+        await self._batcher.apply(RecordDeliveries(items=[outcome]), may_be_refused=False)
         return reply
 
     # --- sending

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final
 import apsw
 import msgspec
 
-from rookery.model.instants import format_instant
+from rookery.model.instants import format_instant, format_known
 from rookery.model.job import COMPLETED
 from rookery.model.names import DEFAULT_NAMESPACE, shown_name
 from rookery.store.schedules import Schedule, read_schedules
@@ -169,10 +169,10 @@ def _internal(row: Row, namespace: str) -> Internal:
         order_by_due=bool(by_due),
         in_line_since=format_instant(order_key) if by_due else None,
         was_completed=bool(was_completed) and row[3] != COMPLETED,
-        held_at=_time(held_at),
+        held_at=format_known(held_at),
         namespace=None if maker == namespace else maker,
         trace=trace,
-        unique_until=_time(until),
+        unique_until=format_known(until),
         gone_dependencies=gone,
     )
 
@@ -199,11 +199,7 @@ def _schedule(schedule: Schedule, namespace: str) -> BackedUpSchedule:
         enabled=schedule.enabled,
         overlap=schedule.overlap,
         missed=schedule.missed,
-        last_run=_time(schedule.last_run),
-        next_run=_time(schedule.next_run),
+        last_run=format_known(schedule.last_run),
+        next_run=format_known(schedule.next_run),
         created_at=format_instant(schedule.created_at),
     )
-
-
-def _time(ms: int | None) -> str | None:
-    return None if ms is None else format_instant(ms)

@@ -6,7 +6,7 @@ import apsw
 import msgspec
 
 from rookery.model.instants import format_instant
-from rookery.model.names import DEFAULT_NAMESPACE
+from rookery.model.names import DEFAULT_NAMESPACE, may_see
 from rookery.store.filters import JobFilter
 from rookery.store.search import find_ids
 
@@ -83,7 +83,7 @@ _COLUMNS: Final = ", ".join(BulkRecord.__struct_fields__)
 def read_bulk(db: apsw.Connection, bulk_id: str, namespace: str = DEFAULT_NAMESPACE) -> BulkRecord | None:
     """One record, if it is the caller's."""
     row = db.execute(f"SELECT {_COLUMNS} FROM bulk WHERE id = ?", (bulk_id,)).fetchone()
-    if row is None or namespace not in (DEFAULT_NAMESPACE, row[1]):
+    if row is None or not may_see(namespace, row[1]):
         return None
     return BulkRecord(*row)
 

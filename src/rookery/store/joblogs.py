@@ -7,7 +7,7 @@ import msgspec
 
 from rookery.model.instants import format_instant
 from rookery.model.names import DEFAULT_NAMESPACE, is_visible
-from rookery.store.views import LARGEST_READ
+from rookery.store.events import LARGEST_READ
 
 
 class LogLineView(msgspec.Struct):

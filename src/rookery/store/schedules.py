@@ -5,7 +5,7 @@ from typing import Any, Final
 import apsw
 import msgspec
 
-from rookery.model.names import DEFAULT_NAMESPACE
+from rookery.model.names import DEFAULT_NAMESPACE, may_see
 
 
 class Schedule(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,7 +39,7 @@ REPLACE: Final = (
 def read_schedule(db: apsw.Connection, schedule_id: str, namespace: str = DEFAULT_NAMESPACE) -> Schedule | None:
     """One schedule, if the caller may see it."""
     found = _select(db, "WHERE id = ?", schedule_id)
-    return found[0] if found and namespace in (DEFAULT_NAMESPACE, found[0].namespace) else None
+    return found[0] if found and may_see(namespace, found[0].namespace) else None
 
 
 def read_schedules(db: apsw.Connection, namespace: str = DEFAULT_NAMESPACE) -> list[Schedule]:

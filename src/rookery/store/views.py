@@ -1,4 +1,4 @@
-"""Every read, as the API shows it: jobs, queues, workers, job batches, events. Nothing here writes."""
+"""Jobs, queues, workers and job batches as the API shows them. Nothing here writes."""
 
 from array import array
 from collections.abc import Sequence
@@ -8,15 +8,12 @@ import apsw
 import msgspec
 
 from rookery.model.durations import format_duration
-from rookery.model.instants import format_instant
+from rookery.model.instants import format_instant, format_known
 from rookery.model.job import STATES, priority_name
-from rookery.model.names import DEFAULT_NAMESPACE, NAMESPACE_MARK, is_visible, shown_name
+from rookery.model.names import DEFAULT_NAMESPACE, is_visible, may_see, shown_name
 from rookery.store.throughput import completed_in_last_minute
 
 Raw = msgspec.Raw
-
-LARGEST_READ: Final = 1 << 20
-"""A read of many texts ends with the one that goes over so many characters."""
 
 
 class WorkerRef(msgspec.Struct):
@@ -131,25 +128,6 @@ class JobBatchView(msgspec.Struct):
     created_at: str
 
 
-class EventView(msgspec.Struct, omit_defaults=True):
-    """Something that happened to a job."""
-
-    seq: int
-    type: str
-    at_ns: int
-    job_id: str | None = None
-    queue: str | None = None
-    data: Raw | None = None
-
-
-class EventFilter(msgspec.Struct, frozen=True):
-    """Which events somebody wants; an empty list means all."""
-
-    queues: tuple[str, ...] = ()
-    job_ids: tuple[str, ...] = ()
-    types: tuple[str, ...] = ()
-
-
 _JOB_COLUMNS: Final = [
     "seq",
     "id",
@@ -230,12 +208,12 @@ def job_view(row: tuple[Any, ...], errors: dict[int, list[ErrorView]], namespace
         checkpoint=_raw(job["checkpoint"]),
         result=_raw(job["result"]),
         created_at=format_instant(job["created_at"]),
-        scheduled_at=_time(job["scheduled_at"]),
-        started_at=_time(job["started_at"]),
-        completed_at=_time(job["completed_at"]),
-        failed_at=_time(job["failed_at"]),
-        lease_expires_at=_time(job["lease_until"]),
-        expire_at=_time(job["expire_at"]),
+        scheduled_at=format_known(job["scheduled_at"]),
+        started_at=format_known(job["started_at"]),
+        completed_at=format_known(job["completed_at"]),
+        failed_at=format_known(job["failed_at"]),
+        lease_expires_at=format_known(job["lease_until"]),
+        expire_at=format_known(job["expire_at"]),
         expire_after=job["expire_after"],
         parent_id=job["parent_id"],
         chain_id=job["chain_id"],
@@ -337,7 +315,7 @@ def _queue_view(db: apsw.Connection, row: tuple[Any, ...], namespace: str, compl
         **{state: queue[state] for state in STATES},
         enqueued=queue["enqueued"],
         failed=queue["failed"],
-        oldest_pending_at=_time(oldest),
+        oldest_pending_at=format_known(oldest),
         throughput_per_min=completed.get(queue["id"], 0),
     )
 
@@ -415,7 +393,7 @@ def read_job_batch(db: apsw.Connection, batch_id: str, namespace: str = DEFAULT_
         "FROM job_batch WHERE id = ?",
         (batch_id,),
     ).fetchone()
-    if row is None or namespace not in (DEFAULT_NAMESPACE, row[8]):
+    if row is None or not may_see(namespace, row[8]):
         return None
     id, total, pending, succeeded, failed, callback_queue, callback_payload, created_at, _ = row
     return JobBatchView(
@@ -423,66 +401,5 @@ def read_job_batch(db: apsw.Connection, batch_id: str, namespace: str = DEFAULT_
     )
 
 
-def read_events(
-    db: apsw.Connection,
-    after: int,
-    until: int,
-    limit: int,
-    wanted: EventFilter | None = None,
-    namespace: str = DEFAULT_NAMESPACE,
-) -> list[EventView]:
-    """Events behind `after` and up to `until`, oldest first: as many as are wanted, or fewer if they are long."""
-    clauses: list[str] = ["seq > ?", "seq <= ?"]
-    parameters: list[int | str] = [after, until]
-    wanted = wanted or EventFilter()
-    for column, values in (("queue", wanted.queues), ("job_id", wanted.job_ids), ("type", wanted.types)):
-        if values:
-            clauses.append(f"{column} IN ({', '.join('?' * len(values))})")
-            parameters.extend(values)
-    if namespace != DEFAULT_NAMESPACE:
-        clauses.append("substr(queue, 1, ?) = ?")
-        mark = namespace + NAMESPACE_MARK
-        parameters.extend((len(mark), mark))
-    rows = db.execute(
-        f"SELECT seq, type, job_id, queue, at, data FROM event WHERE {' AND '.join(clauses)} ORDER BY seq LIMIT ?",
-        (*parameters, limit),
-    )
-    events, size = [], 0
-    for row in rows:
-        events.append(event_view(namespace, *row))
-        size += len(row[5] or "")
-        if size > LARGEST_READ:
-            break
-    return events
-
-
-def event_view(namespace: str, seq: int, type: str, job_id: str, queue: str, at: int, data: str | None) -> EventView:
-    """An event's row as somebody of that namespace sees it."""
-    if type == "moved" and data is not None:
-        data = _shown_move(data, namespace)
-    return EventView(seq, type, at * 1_000_000, job_id, shown_name(namespace, queue), _raw(data))
-
-
-def _shown_move(data: str, namespace: str) -> str:
-    """From where to where, as far as somebody of that namespace may know."""
-    move: dict[str, str] = msgspec.json.decode(data)
-    shown = {end: shown_name(namespace, queue) for end, queue in move.items() if is_visible(namespace, queue)}
-    return msgspec.json.encode(shown).decode()
-
-
-def first_event(db: apsw.Connection) -> int:
-    """The number of the oldest event that is kept."""
-    return db.execute("SELECT min(seq) FROM event").get or 1
-
-
-def last_event(db: apsw.Connection) -> int:
-    """The number of the newest event."""
-    return db.execute("SELECT max(seq) FROM event").get or 0
-
-
 def _raw(text: str | None) -> Raw | None:
     return None if text is None else Raw(text)
-
-
-def _time(ms: int | None) -> str | None:
-    return None if ms is None else format_instant(ms)

@@ -5,8 +5,8 @@ from typing import Any, Final
 import apsw
 import msgspec
 
-from rookery.model.instants import format_instant
-from rookery.model.names import DEFAULT_NAMESPACE, shown_name
+from rookery.model.instants import format_instant, format_known
+from rookery.model.names import DEFAULT_NAMESPACE, may_see, shown_name
 
 KIND: Final = "webhook"
 """What their entries in the outbox are called."""
@@ -75,7 +75,7 @@ def read_webhooks(db: apsw.Connection, namespace: str = DEFAULT_NAMESPACE) -> li
 def read_webhook(db: apsw.Connection, webhook_id: str, namespace: str = DEFAULT_NAMESPACE) -> WebhookView | None:
     """One webhook, if the caller may see it."""
     found = _views(db, "WHERE id = ?", (webhook_id,), namespace)
-    return found[0] if found and namespace in (DEFAULT_NAMESPACE, found[0].namespace) else None
+    return found[0] if found and may_see(namespace, found[0].namespace) else None
 
 
 def _views(db: apsw.Connection, clauses: str, parameters: tuple[Any, ...], namespace: str) -> list[WebhookView]:
@@ -104,10 +104,10 @@ def _views(db: apsw.Connection, clauses: str, parameters: tuple[Any, ...], names
             dropped=dropped,
             behind=behind,
             failures=failures,
-            failing_since=_time(failing_since),
+            failing_since=format_known(failing_since),
             last_status_code=last_status_code,
             last_error=last_error,
-            last_delivery_at=_time(last_delivery_at),
+            last_delivery_at=format_known(last_delivery_at),
             created_at=format_instant(created_at),
         )
         for (
@@ -169,7 +169,3 @@ def read_next_deliveries(db: apsw.Connection, webhook_id: str, limit: int) -> li
         (KIND, webhook_id, limit),
     )
     return [DueDelivery(*row) for row in rows]
-
-
-def _time(ms: int | None) -> str | None:
-    return None if ms is None else format_instant(ms)
