@@ -43,7 +43,7 @@ class WebhookRequest(msgspec.Struct):
     queues: Annotated[list[str] | None, says("Only events of these queues; all by default")] = None
     secret: Annotated[str | None, says("Signs every delivery; never shown again. An empty one takes it away")] = None
     enabled: Annotated[bool | None, says("true by default; nothing is delivered or gathered while it is false")] = None
-    retry_limit: Annotated[int | None, says("Attempts in all, 3 by default, 1 to 100")] = None
+    retry_limit: Annotated[int | None, says("Attempts in all, 1 to 100; 3 by default, also for 0")] = None
 
 
 class SavedAnswer(msgspec.Struct):
@@ -94,7 +94,7 @@ def _operation(call: Call, request: WebhookRequest) -> SaveWebhook:
             raise _wrong(f"url {request.url[:200]!r} {fault}" if request.url else f"url {fault}")
     if request.secret is not None and len(request.secret) > LONGEST_SECRET:
         raise _wrong(f"secret is longer than {LONGEST_SECRET} characters")
-    if request.retry_limit is not None and not 1 <= request.retry_limit <= MOST_ATTEMPTS:
+    if request.retry_limit and not 1 <= request.retry_limit <= MOST_ATTEMPTS:
         raise _wrong(f"retry_limit must be between 1 and {MOST_ATTEMPTS}, not {request.retry_limit}")
     return SaveWebhook(
         webhook_id=request.id or None,
@@ -103,7 +103,7 @@ def _operation(call: Call, request: WebhookRequest) -> SaveWebhook:
         queues=_queues(call, request.queues),
         secret=request.secret,
         enabled=request.enabled,
-        retry_limit=request.retry_limit,
+        retry_limit=request.retry_limit or None,
         namespace=call.namespace,
     )
 
