@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import apsw
+
 from rookery.store.connections import open_writer
 from rookery.store.fulltext import FullTextIndex
 
@@ -39,7 +41,7 @@ def fill(path: Path, each: int) -> None:
 _NUMBERS = "WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < :count)"
 
 
-def _jobs(db, state: str, offset: int, count: int) -> None:  # type: ignore[no-untyped-def]
+def _jobs(db: apsw.Connection, state: str, offset: int, count: int) -> None:
     columns = {
         "seq": ":offset + n",
         "id": "printf('job_%026d', :offset + n)",
@@ -69,7 +71,7 @@ def _jobs(db, state: str, offset: int, count: int) -> None:  # type: ignore[no-u
     )
 
 
-def _events(db, type: str, offset: int, count: int, before: int) -> None:  # type: ignore[no-untyped-def]
+def _events(db: apsw.Connection, type: str, offset: int, count: int, before: int) -> None:
     db.execute(
         f"INSERT INTO event {_NUMBERS} SELECT :before + n, :type, printf('job_%026d', :offset + n), :queue, :at, NULL "
         "FROM number",

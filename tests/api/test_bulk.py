@@ -280,6 +280,11 @@ def test_a_field_that_filters_do_not_have_is_refused_and_nothing_is_done(api: Ap
     assert api.job(job_id)["state"] == "pending"
 
 
+def test_one_job_named_ten_thousand_times_is_one_job(api: Api, queue: str) -> None:
+    answer = api.post("/jobs/bulk", {"action": "hold", "job_ids": [api.enqueue(queue)] * 10_001})
+    assert (answer.status_code, answer.json()["affected"], answer.json()["skipped"]) == (200, 1, 0)
+
+
 @pytest.mark.parametrize("path", ["/bulk/bulk_nowhere", "/bulk/bulk_nowhere/progress"])
 def test_an_unknown_bulk_is_not_found(api: Api, path: str) -> None:
     assert_refused(api.get(path), 404, "NOT_FOUND", "bulk_nowhere")

@@ -681,3 +681,15 @@ def test_text_is_found_however_its_characters_were_written(api: Api, queue: str,
     job_id = api.post("/enqueue", content=body).json()["job_id"]
     assert ids(api, queue=queue, payload_contains=text) == [job_id]
     assert api.job(job_id)["payload"] == {"a": 'über x<b&c p/q mix é é 😀 "quoted"'}
+
+
+def test_an_empty_priority_asks_for_nothing(api: Api, queue: str) -> None:
+    job_id = api.enqueue(queue, priority="critical")
+    assert ids(api, queue=queue, priority="") == [job_id]
+
+
+def test_a_search_that_takes_too_long_is_ended(start_server: Callable[..., ServerProcess]) -> None:
+    api = Api(start_server("--search-timeout=30ms"))
+    assert api.post("/enqueue/batch", {"jobs": [{"queue": "q", "payload": "x" * 5000}] * 500}).status_code == 201
+    answer = api.post("/jobs/search", {"payload_contains": "x" * 500 + "y"})
+    assert_refused(answer, 503, "SEARCH_TIMEOUT", "0.03 s")

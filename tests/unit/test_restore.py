@@ -169,6 +169,15 @@ def test_a_completed_job_of_unknown_end_is_kept_from_now_on(bench: Workbench) ->
     assert bench.do(Purge(before=START + 1)).jobs == 1
 
 
+def test_only_a_completed_job_has_a_time_of_completion(bench: Workbench) -> None:
+    times = {"completed_at": START - MINUTE}
+    restore(bench, old("dead", "dead", **times), old("waits", "pending", **times), old("done", "completed", **times))
+
+    completed = {job_id: bench.job(job_id).completed_at is not None for job_id in ("dead", "waits", "done")}
+
+    assert completed == {"dead": False, "waits": False, "done": True}
+
+
 def test_a_job_that_is_due_by_order_keeps_its_place(bench: Workbench) -> None:
     restore(bench, old("second", order_key=LONG_AGO + 2, order_by_due=True), old("first", order_key=LONG_AGO + 1))
 

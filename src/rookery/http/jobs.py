@@ -5,7 +5,7 @@ from typing import Annotated, Final
 
 import msgspec
 
-from rookery.engine.ops import Approve, Cancel, Delete, Hold, JobOperation, Move, Refusal, Reject, Retry
+from rookery.engine.ops import AnyOperation, Approve, Cancel, Delete, Hold, Move, Refusal, Reject, Retry
 from rookery.http.call import Answer, Call, Handler, Parameter, Route, json_answer, says
 from rookery.http.errors import invalid, not_found, refused
 from rookery.http.values import rank
@@ -71,8 +71,8 @@ def _wait_seconds(text: str | None) -> float:
     return min(seconds, LONGEST_WAIT)
 
 
-async def _submit(call: Call, op: JobOperation, code: str) -> Answer:
-    done = await call.node.submit(op)  # type: ignore[arg-type]
+async def _submit(call: Call, op: AnyOperation, code: str) -> Answer:
+    done = await call.node.submit(op)
     if isinstance(done, Refusal):
         raise refused(done, code)
     return json_answer(Status(done.status))

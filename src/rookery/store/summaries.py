@@ -6,7 +6,7 @@ from typing import Any, Final
 import apsw
 import msgspec
 
-from rookery.model.instants import format_instant
+from rookery.model.instants import format_known
 from rookery.model.job import priority_name
 from rookery.model.names import shown_name
 
@@ -85,7 +85,7 @@ def read_summaries(db: apsw.Connection, seqs: list[int], namespace: str) -> list
 
 def _summary(row: tuple[Any, ...], namespace: str) -> JobSummary:
     job = dict(zip(_COLUMNS, row[2:], strict=True))
-    times: dict[str, Any] = {column: None if job[column] is None else format_instant(job[column]) for column in _TIMES}
+    times: dict[str, Any] = {column: format_known(job[column]) for column in _TIMES}
     return JobSummary(
         id=job["id"],
         queue=shown_name(namespace, row[0]),
