@@ -13,6 +13,7 @@ ORDER = ["model", "store", "engine", "log", "node", "http", "cli"]
 MAY_IMPORT = {layer: {*ORDER[:height], layer} for height, layer in enumerate(ORDER)}
 MAY_IMPORT["client"] = {"client", "model"}
 MAY_IMPORT["queuectl"] = {"queuectl", "model", "store", "engine"}
+MAY_IMPORT["testing"] = {"testing", "client", *ORDER[:-1]}
 MAY_IMPORT["cli"] |= {"client"}
 
 LAYERS = sorted(path.name for path in ROOT.iterdir() if path.is_dir() and any(path.glob("*.py")))

@@ -1,18 +1,71 @@
 """The `rookery` command. Each subcommand is loaded only when it is used, so that help comes at once."""
 
 from importlib import import_module
-from typing import Final
+from typing import Final, NamedTuple
 
 import click
 
 from rookery.cli.flags import LOG_LEVELS
 
-_COMMANDS: Final = {
-    "server": ("rookery.cli.server", "Run the job server."),
-    "backup": ("rookery.cli.backup", "Copy the store of a server into a file."),
-    "restore": ("rookery.cli.restore", "Put a copy of a store into a data directory."),
-    "version": ("rookery.cli.version", "Print the version."),
+
+class Entry(NamedTuple):
+    """Where a command is written, and what it does in a line."""
+
+    place: str
+    text: str
+
+
+COMMANDS: Final[dict[str, dict[str, Entry]]] = {
+    "Run": {
+        "server": Entry("server:command", "Run the job server."),
+        "worker": Entry("worker:command", "Run the jobs of a Python app."),
+        "dev": Entry("dev:command", "Server and worker in one terminal, started again when code changes."),
+    },
+    "Jobs": {
+        "enqueue": Entry("enqueue:command", "Add a job."),
+        "search": Entry("search:command", "Find jobs."),
+        "inspect": Entry("jobs:inspect", "Show a job."),
+        "why": Entry("why:command", "Say why a job is not running."),
+        "logs": Entry("logs:command", "Show what a job has logged."),
+        "retry": Entry("jobs:retry", "Run a dead, cancelled or completed job again."),
+        "cancel": Entry("jobs:cancel", "Cancel a job."),
+        "move": Entry("jobs:move", "Move a job to another queue."),
+        "delete": Entry("jobs:delete", "Delete a job."),
+        "hold": Entry("jobs:hold", "Hold a job until somebody approves it."),
+        "approve": Entry("jobs:approve", "Let a held job go on."),
+        "reject": Entry("jobs:reject", "Bury a held job."),
+        "held": Entry("jobs:held", "List the jobs that are held."),
+        "bulk": Entry("bulk:command", "Do the same to many jobs."),
+    },
+    "Queues": {
+        "queues": Entry("queues:queues", "List the queues."),
+        "pause": Entry("queues:pause", "Hand out no more jobs of a queue."),
+        "resume": Entry("queues:resume", "Hand out its jobs again."),
+        "drain": Entry("queues:drain", "Pause a queue and wait until nothing of it runs."),
+        "clear": Entry("queues:clear", "Delete the waiting jobs of a queue."),
+        "destroy": Entry("queues:destroy", "Delete a queue with all its jobs."),
+        "concurrency": Entry("queues:concurrency", "Limit how many jobs of a queue run at a time."),
+        "throttle": Entry("queues:throttle", "Limit how many jobs of a queue start in a while."),
+        "schedules": Entry("schedules:command", "List, create and delete cron schedules."),
+    },
+    "Watch": {
+        "top": Entry("top:command", "Watch queues, workers and throughput."),
+        "status": Entry("operations:status", "Show the server and its queues."),
+        "workers": Entry("operations:workers", "List the workers."),
+        "cluster": Entry("operations:cluster", "Show the nodes of a cluster."),
+        "usage": Entry("usage:usage", "Add up tokens and costs."),
+        "cache": Entry("usage:cache", "Show how well prompt caches work."),
+    },
+    "Look after": {
+        "backup": Entry("backup:command", "Copy the store of a server into a file."),
+        "restore": Entry("restore:command", "Put a copy of a store into a data directory."),
+        "bench": Entry("bench:command", "Measure how fast a server is."),
+        "seed": Entry("seed:command", "Fill a server with jobs to look at."),
+        "completion": Entry("completion:command", "Set up completion of commands and flags in your shell."),
+        "version": Entry("version:command", "Print the version."),
+    },
 }
+_PLACES: Final = {name: entry.place for group in COMMANDS.values() for name, entry in group.items()}
 
 
 class LazyGroup(click.Group):
@@ -20,19 +73,22 @@ class LazyGroup(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """All names."""
-        return list(_COMMANDS)
+        return list(_PLACES)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of that name."""
-        if cmd_name not in _COMMANDS:
+        if cmd_name not in _PLACES:
             return None
-        command: click.Command = import_module(_COMMANDS[cmd_name][0]).command
+        module, _, name = _PLACES[cmd_name].partition(":")
+        command: click.Command = getattr(import_module(f"rookery.cli.{module}"), name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The names with a line each, without loading the commands."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
+        """The names with a line each, by task, without loading the commands."""
+        width = max(map(len, _PLACES))
+        for task, entries in COMMANDS.items():
+            with formatter.section(task):
+                formatter.write_dl([(name.ljust(width), entry.text) for name, entry in entries.items()])
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

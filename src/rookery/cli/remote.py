@@ -1,8 +1,9 @@
 """A server that a command talks to. What goes wrong on the way ends the command with a message."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
@@ -19,8 +20,22 @@ class Remote(NamedTuple):
     api_key: str | None
     namespace: str | None
 
+    def call(self, method: str, path: str, body: Any = None, params: Mapping[str, str] | None = None) -> Any:
+        """What the server answers, as JSON; `path` is below `/api/v1`."""
+        with self.stream(method, path, body=body, params=params) as answer:
+            text = answer.read()
+            return json.loads(text) if text else None
+
     @contextmanager
-    def stream(self, method: str, path: str, *, silence: float = TIMEOUT) -> "Iterator[httpx.Response]":
+    def stream(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: Any = None,
+        params: Mapping[str, str] | None = None,
+        silence: float = TIMEOUT,
+    ) -> "Iterator[httpx.Response]":
         """An answer, read part by part, with at most so many seconds of silence; `path` is below `/api/v1`."""
         import httpx
 
@@ -30,6 +45,8 @@ class Remote(NamedTuple):
                 method,
                 f"{self.url.rstrip('/')}/api/v1{path}",
                 headers={name: value for name, value in headers.items() if value},
+                params=params,
+                json=body,
                 timeout=httpx.Timeout(TIMEOUT, read=silence),
             ) as answer:
                 if answer.status_code >= 400:
