@@ -68,9 +68,13 @@ class BulkCommand(SwitchCommand):
             args = args[:end]
         return super().parse_args(ctx, args)
 
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        """The ids too."""
+        return [*super().collect_usage_pieces(ctx), "[-- JOB_ID...]"]
 
-@click.command("bulk", cls=BulkCommand, options_metavar="[OPTIONS]")
-@click.argument("action", type=click.Choice(ACTIONS))
+
+@click.command("bulk", cls=BulkCommand)
+@click.argument("action", type=click.Choice(ACTIONS), metavar="ACTION")
 @click.argument("argument", required=False)
 @click.option("--to", "queue", type=QUEUE, help="Where to move them.")
 @click.option("--priority", type=click.Choice(PRIORITIES), help="What to change their priority to.")
@@ -95,9 +99,6 @@ def command(
     wait: bool,
 ) -> None:
     """Do the same to many jobs: those that --filter finds, or those named behind --, or else those on stdin.
-
-    \b
-    rookery bulk ACTION [ARGUMENT] [-- JOB_ID...]
 
     ACTION is retry, delete, cancel, move, requeue, change_priority, hold, approve or reject. `move` takes a queue
     as ARGUMENT (or --to), `change_priority` takes critical, high or normal (or --priority). Jobs in a state that the

@@ -5,7 +5,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 import click
@@ -15,6 +15,9 @@ from rookery.cli.remote import Remote
 from rookery.model.durations import BadDuration, parse_duration
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+COMMON_FLAGS: Final = ("server", "api_key", "namespace", "form", "output_json", "log_level", "help")
+"""The options of every command that talks to a server, by the names that they have inside."""
 
 
 class DurationType(click.ParamType[int]):
@@ -115,11 +118,29 @@ class SwitchCommand(click.Command):
                 plain = [other for other in plain if other not in switches[name].opts]
         return super().parse_args(ctx, plain + args[end:])
 
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The command's own options first, then those that all commands have."""
+        own: list[tuple[str, str]] = []
+        common: list[tuple[str, str]] = []
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None and isinstance(parameter, click.Option):
+                (common if parameter.name in COMMON_FLAGS else own).append(record)
+        for title, records in (("Options", own), ("Common options", common)):
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+
 
 class SwitchGroup(SwitchCommand, click.Group):
     """The same for a command with commands below it."""
 
     command_class = SwitchCommand
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Its options, then its commands."""
+        super().format_options(ctx, formatter)
+        self.format_commands(ctx, formatter)
 
 
 def output_flags(function: Callable[..., Any]) -> Callable[..., Any]:
