@@ -10,7 +10,7 @@ from rookery.cli.answers import ask, pretty, read, report, segment
 from rookery.cli.arguments import queue_argument
 from rookery.cli.flags import DURATION, SwitchCommand, client_flags
 from rookery.cli.remote import Remote
-from rookery.cli.tables import Table
+from rookery.cli.tables import Table, counted
 from rookery.model.durations import format_duration
 
 POLL_INTERVAL: Final = 1.0
@@ -105,8 +105,9 @@ def _wait_until_idle(remote: Remote, queue: str, timeout: int | None) -> None:
     while active := _active(remote, queue):
         left = POLL_INTERVAL if end is None else min(POLL_INTERVAL, end - time.monotonic())
         if left <= 0:
-            jobs = "1 job" if active == 1 else f"{active} jobs"
-            raise click.ClickException(f"{jobs} of {queue} still active after {format_duration(timeout or 0)}")
+            raise click.ClickException(
+                f"queue {queue} still has {counted(active, 'active job')} after {format_duration(timeout or 0)}"
+            )
         time.sleep(left)
 
 

@@ -13,6 +13,7 @@ import click
 
 from rookery.cli.files import shown_size, sync_directory
 from rookery.cli.flags import SwitchCommand, output_flags
+from rookery.cli.tables import counted
 from rookery.node.data_dir import FULLTEXT, LEFTOVER, DataDirectory, DataDirectoryInUse
 from rookery.store.migrations import UnusableStore, check_usable
 from rookery.store.snapshot import check_whole, count_jobs, open_copy
@@ -31,6 +32,7 @@ _BESIDE: Final = ("-wal", "-shm", "-journal")
 )
 @click.option("--force", is_flag=True, help="Replace a store that is there; the old one is kept beside.")
 @output_flags
+from rookery.cli.tables import counted
 def command(file: Path, data_dir: Path, force: bool, is_json: bool) -> None:
     """Put FILE, made by `rookery backup`, into a data directory. A server that is started there goes on from it."""
     try:
@@ -51,7 +53,7 @@ def command(file: Path, data_dir: Path, force: bool, is_json: bool) -> None:
         answer = {"data_dir": str(data_dir), "jobs": jobs, "bytes": size, "kept": str(kept) if kept else None}
         click.echo(json.dumps(answer, indent=2))
     else:
-        click.echo(f"Restored {jobs} jobs to {data_dir} ({shown_size(size)})")
+        click.echo(f"Restored {counted(jobs, 'job')} to {data_dir} ({shown_size(size)})")
         if kept is not None:
             click.echo(f"The store that was there is kept as {kept}", err=True)
 
