@@ -1,4 +1,4 @@
-"""What tests of commands share: the real command, run as a user would, in a shell, or (many of them) in this process."""
+"""What tests of commands share: the real command, run as a user would, in a shell, or quickly in this process."""
 
 import os
 import subprocess

@@ -32,7 +32,6 @@ _BESIDE: Final = ("-wal", "-shm", "-journal")
 )
 @click.option("--force", is_flag=True, help="Replace a store that is there; the old one is kept beside.")
 @output_flags
-from rookery.cli.tables import counted
 def command(file: Path, data_dir: Path, force: bool, is_json: bool) -> None:
     """Put FILE, made by `rookery backup`, into a data directory. A server that is started there goes on from it."""
     try:
