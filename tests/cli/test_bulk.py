@@ -63,7 +63,7 @@ def test_actions_with_an_argument_take_it_in_two_ways(ask: Run, do: Do, api: Api
 
 
 def test_json_is_the_servers_answer(do: Do, api: Api, queue: str) -> None:
-    ids = [api.enqueue(queue), job_in_state(api, queue, "dead"), "job_unknown"]
+    ids = [job_in_state(api, queue, "dead"), api.enqueue(queue), "job_unknown"]
 
     answer = json.loads(said(do("bulk", "retry", "-o", "json", "--", *ids)))
 
