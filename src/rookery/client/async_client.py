@@ -238,7 +238,7 @@ class AsyncClient:
         checkpoint: Any = None,
         reason: str | None = None,
     ) -> str:
-        """Hand the job back as if it had never been fetched; with a `delay` it waits first. `pending` or `scheduled`."""
+        """Hand the job back as if it had never been fetched; after a `delay` if given. `pending` or `scheduled`."""
         return await self._send(work.release(job, lease_token, delay, checkpoint, reason))
 
     async def heartbeat(self, jobs: Iterable[FetchedJob] | Mapping[str, Beat | None]) -> Heartbeat:

@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
-
 if TYPE_CHECKING:
     from rookery.client.records import Job
     from rookery.client.requests import Response
@@ -144,10 +142,12 @@ _BY_STATUS: Final[dict[int, type[ApiError]]] = {
 
 def error_of(response: "Response") -> ApiError:
     """The error that an answer with status 400 or above stands for."""
+    import json  # Here, and not msgspec: commands load this module, and have to start fast.
+
     status = response.status
     try:
-        fields = msgspec.json.decode(response.body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+        fields = json.loads(response.body)
+    except (ValueError, RecursionError):
         fields = None
     if not isinstance(fields, dict):
         fields = {}

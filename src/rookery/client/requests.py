@@ -11,8 +11,6 @@ from functools import cache
 from typing import Any, Final, Generic, Protocol, TypeVar
 from urllib.parse import quote, urlencode
 
-import msgspec
-
 from rookery.client.errors import UnexpectedAnswer
 
 T = TypeVar("T")
@@ -164,6 +162,8 @@ def _text(value: Any) -> str:
 @cache
 def answer_as(kind: Any) -> Callable[[Response], Any]:
     """A reader of answers that are a JSON value of this kind."""
+    import msgspec
+
     decoder = msgspec.json.Decoder(kind)
 
     def decode(response: Response) -> Any:
