@@ -4,8 +4,11 @@ from importlib import import_module
 from typing import Final, NamedTuple
 
 import click
+from click.shell_completion import CompletionItem
 
-from rookery.cli.flags import LOG_LEVELS
+LOG_LEVELS: Final = click.Choice(["debug", "info", "warn", "error"])
+INTERRUPTED: Final = 130
+"""The exit code of a command that was ended by Ctrl-C."""
 
 
 class Entry(NamedTuple):
@@ -65,7 +68,7 @@ COMMANDS: Final[dict[str, dict[str, Entry]]] = {
         "version": Entry("version:command", "Print the version."),
     },
 }
-_PLACES: Final = {name: entry.place for group in COMMANDS.values() for name, entry in group.items()}
+_ENTRIES: Final = {name: entry for group in COMMANDS.values() for name, entry in group.items()}
 
 
 class LazyGroup(click.Group):
@@ -73,22 +76,49 @@ class LazyGroup(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """All names."""
-        return list(_PLACES)
+        return list(_ENTRIES)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of that name."""
-        if cmd_name not in _PLACES:
+        if cmd_name not in _ENTRIES:
             return None
-        module, _, name = _PLACES[cmd_name].partition(":")
+        module, _, name = _ENTRIES[cmd_name].place.partition(":")
         command: click.Command = getattr(import_module(f"rookery.cli.{module}"), name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The names with a line each, by task, without loading the commands."""
-        width = max(map(len, _PLACES))
+        width = max(map(len, _ENTRIES))
         for task, entries in COMMANDS.items():
             with formatter.section(task):
                 formatter.write_dl([(name.ljust(width), entry.text) for name, entry in entries.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is meant; for one that does not exist, the nearest that do."""
+        name = args[0]
+        if name in _ENTRIES or name.startswith("-") or ctx.resilient_parsing:
+            return super().resolve_command(ctx, args)
+        from difflib import get_close_matches
+
+        near = " or ".join(repr(match) for match in get_close_matches(name, _ENTRIES, n=2, cutoff=0.65))
+        raise click.UsageError(f"No such command {name!r}.{f' Did you mean {near}?' if near else ''}", ctx)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The names that begin so, without loading the commands, or the flags of the group itself."""
+        names = [
+            CompletionItem(name, help=entry.text) for name, entry in _ENTRIES.items() if name.startswith(incomplete)
+        ]
+        return names + click.Command.shell_complete(self, ctx, incomplete)
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run a command; Ctrl-C ends it as shells expect."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            click.echo(err=True)
+            ctx.exit(INTERRUPTED)
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

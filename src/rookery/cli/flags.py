@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 import click
 
+from rookery.cli import LOG_LEVELS as LOG_LEVELS
 from rookery.cli.remote import Remote
 from rookery.model.durations import BadDuration, parse_duration
 
@@ -158,7 +159,6 @@ def _with_flags(function: Callable[..., Any], flags: Sequence[Callable[..., Any]
     return function
 
 
-LOG_LEVELS = click.Choice(["debug", "info", "warn", "error"])
 DURATION = DurationType()
 ADDRESS = AddressType()
 METRICS_PREFIX = MetricsPrefixType()

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 TIMEOUT: Final = 60.0
 
 
+class Unreachable(click.ClickException):
+    """The server is not there, or has gone away."""
+
+
 class Remote(NamedTuple):
     """Where a server is, and as whom to talk to it."""
 
@@ -53,7 +57,7 @@ class Remote(NamedTuple):
                     raise click.ClickException(_error_text(answer))
                 yield answer
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise click.ClickException(f"cannot talk to {self.url}: {error or type(error).__name__}") from None
+            raise Unreachable(f"cannot talk to {self.url}: {error or type(error).__name__}") from None
 
 
 def _error_text(answer: "httpx.Response") -> str:
