@@ -13,6 +13,7 @@ from rookery.cli.remote import Remote
 from rookery.model.durations import BadDuration, parse_duration
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+DEFAULT_SERVER = "http://localhost:8080"
 
 
 class DurationType(click.ParamType[int]):
@@ -131,7 +132,7 @@ def client_flags(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--server",
             envvar=["ROOKERY_URL", "CORVO_URL"],
-            default="http://localhost:8080",
+            default=DEFAULT_SERVER,
             show_default=True,
             show_envvar=True,
             help="Base URL of the server.",

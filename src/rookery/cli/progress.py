@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 BYTES: Final = "bytes"
+WIDEST: Final = 100
+"""Cells of a line."""
 
 
 class Progress:
@@ -67,6 +69,7 @@ def is_watched() -> bool:
 def _bar(unit: str) -> "Bar":
     from rich.console import Console
     from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn
+    from rich.table import Column
     from rich.text import Text
 
     class Amount(ProgressColumn):
@@ -82,13 +85,15 @@ def _bar(unit: str) -> "Bar":
                 parts.append(f"{shown_time(task.time_remaining)} left")
             return Text("  ".join(parts), no_wrap=True)
 
+    console = Console(stderr=True, highlight=False)
     # What a command prints to stdout is its result, so only stderr goes through the bar.
     return Progress(
         TextColumn("{task.description}"),
-        BarColumn(bar_width=30),
+        BarColumn(bar_width=None, table_column=Column(ratio=1)),
         TextColumn("{task.percentage:>3.0f} %"),
-        Amount(),
-        console=Console(stderr=True, highlight=False),
+        Amount(table_column=Column(no_wrap=True)),
+        console=Console(stderr=True, highlight=False, width=min(console.width, WIDEST)),
+        expand=True,
         transient=True,
         redirect_stdout=False,
     )
