@@ -1,14 +1,15 @@
 """The `rookery` command. Each subcommand is loaded only when it is used, so that help comes at once."""
 
+import sys
 from importlib import import_module
-from typing import Final, NamedTuple
+from io import TextIOWrapper
+from typing import Any, Final, NamedTuple
 
 import click
+from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
-LOG_LEVELS: Final = click.Choice(["debug", "info", "warn", "error"])
-INTERRUPTED: Final = 130
-"""The exit code of a command that was ended by Ctrl-C."""
+from rookery.cli.flags import LOG_LEVELS, SwitchGroup, root_flags
 
 
 class Entry(NamedTuple):
@@ -71,7 +72,11 @@ COMMANDS: Final[dict[str, dict[str, Entry]]] = {
 _ENTRIES: Final = {name: entry for group in COMMANDS.values() for name, entry in group.items()}
 
 
-class LazyGroup(click.Group):
+INTERRUPTED: Final = 130
+"""The exit code after Ctrl-C."""
+
+
+class LazyGroup(SwitchGroup):
     """Knows the names of its commands; imports one when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -85,6 +90,14 @@ class LazyGroup(click.Group):
         module, _, name = _ENTRIES[cmd_name].place.partition(":")
         command: click.Command = getattr(import_module(f"rookery.cli.{module}"), name)
         return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; Ctrl-C ends it as it ends other programs."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            click.echo(err=True)
+            raise click.exceptions.Exit(INTERRUPTED) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The names with a line each, by task, without loading the commands."""
@@ -112,18 +125,39 @@ class LazyGroup(click.Group):
         ]
         return names + click.Command.shell_complete(self, ctx, incomplete)
 
-    def invoke(self, ctx: click.Context) -> object:
-        """Run a command; Ctrl-C ends it as shells expect."""
-        try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt:
-            click.echo(err=True)
-            ctx.exit(INTERRUPTED)
+
+def _print_version(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> None:
+    if is_wanted and not ctx.resilient_parsing:
+        from rookery.cli.version import version_line
+
+        click.echo(version_line())
+        ctx.exit()
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--log-level", type=LOG_LEVELS, default="info", help="What goes to stderr.")
+@root_flags
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Print the version."
+)
 @click.pass_context
-def main(ctx: click.Context, log_level: str) -> None:
+def main(ctx: click.Context, /, log_level: str, **flags: Any) -> None:
     """Rookery: a job server for any language."""
     ctx.obj = {"log_level": log_level}
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    _refuse_idle_flags(ctx, flags)
+
+
+def _refuse_idle_flags(ctx: click.Context, flags: dict[str, Any]) -> None:
+    """A flag in front of a command that would not heed it is an error."""
+    command = main.get_command(ctx, ctx.invoked_subcommand or "")
+    heeded = {parameter.name for parameter in command.params} if command else set(flags)
+    for option in main.params:
+        if (
+            option.name in flags
+            and option.name not in heeded
+            and ctx.get_parameter_source(option.name) is ParameterSource.COMMANDLINE
+        ):
+            raise click.UsageError(f"{ctx.invoked_subcommand} takes no {option.opts[0]}", ctx)

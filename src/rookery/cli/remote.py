@@ -70,7 +70,7 @@ class Remote(NamedTuple):
             with httpx.stream(
                 method,
                 f"{self.url.rstrip('/')}/api/v1{path}",
-                headers={name: value.encode() for name, value in headers.items() if value},
+                headers={name.encode(): value.encode() for name, value in headers.items() if value},
                 params=params,
                 content=None if body is None else msgspec.json.encode(body),
                 timeout=httpx.Timeout(TIMEOUT, read=silence),
