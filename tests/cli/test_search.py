@@ -236,7 +236,7 @@ def test_many_bulk_progress_is_shown_on_a_terminal_only(server: ServerProcess, m
 
     lines, errors = on_terminal(server, *arguments, TERM="xterm")
     assert lines[-1] == "Affected: 2050 of 2050 jobs"
-    assert "/2050" in errors
+    assert "2,050/2,050 jobs" in errors
     run = do(*arguments)
     assert (said(run).splitlines()[-1], run.stderr) == ("Affected: 2050 of 2050 jobs", "")
 
