@@ -106,6 +106,16 @@ def test_a_failed_search_stops_the_pipe(shell: Run) -> None:
     assert "no job IDs provided" in run.stderr
 
 
+def test_closed_streams_are_no_reason_for_a_traceback(shell: Run, queue: str) -> None:
+    run = shell("rookery bulk delete <&-")
+    assert (run.returncode, run.stderr) == (1, "Error: no job IDs provided (pipe from search or use --filter)\n")
+    run = shell(f"rookery enqueue {queue} - <&-")
+    assert (run.returncode, run.stderr.startswith("Error: payload is not valid JSON")) == (1, True)
+    run = shell(f"rookery search --queue {queue} >&-")
+    assert (run.returncode, run.stdout) == (0, "")
+    assert "Traceback" not in run.stderr
+
+
 def test_a_payload_comes_through_a_pipe(shell: Run, api: Api, queue: str) -> None:
     line = f"""echo '{{"n": 1.50}}' | rookery enqueue {queue} - --output json | jq -r .job_id | xargs rookery inspect"""
     assert '"n": 1.50' in said(shell(line))

@@ -14,6 +14,14 @@ from tests.api.expectations import FAR_FUTURE, LONG_AGO, bury_job, finish_job, s
 from tests.cli.conftest import Do, Run, assert_failed, clean_environment, said
 from tests.conftest import Api, ServerProcess
 
+BLANK = [
+    [flag, ""]
+    for flag in (
+        *["--queue", "--state", "--priority", "--payload-contains", "--payload-jq", "--error-contains"],
+        *["--unique-key", "--batch-id", "--worker-id", "--parent-id", "--chain-id", "--job-id-prefix"],
+    )
+]
+"""What an unset variable of a shell comes to: it must not mean all jobs."""
 COUNT = re.compile(r"(\d+) of (\d+) jobs \(\d+ms\)\n")
 
 
@@ -152,6 +160,8 @@ def test_batches_and_chains_are_found(do: Do, api: Api, queue: str) -> None:
         (["--payload-jq", "system('x')"], ["payload_jq"], 1),
         (["--tag", "novalue"], ["novalue"], 2),
         (["--tag", "=x"], ["=x"], 2),
+        (["--tag", "a=1", "--tag", "a=2"], ["--tag"], 2),
+        *((flag, ["blank"], 2) for flag in BLANK),
         (["--limit", "0"], ["--limit"], 2),
         (["--limit", "all"], ["--limit"], 2),
         (["--created-after", "yesterday"], ["yesterday"], 2),

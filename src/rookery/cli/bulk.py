@@ -7,8 +7,8 @@ from typing import Any, Final
 import click
 import msgspec
 
-from rookery.cli.answers import ask, events, pretty, read
-from rookery.cli.arguments import JOB_ID, QUEUE, json_text
+from rookery.cli.answers import LONG_WORK, ask, events, pretty, read
+from rookery.cli.arguments import JOB_ID, QUEUE, is_terminal, json_text, read_stdin
 from rookery.cli.flags import SwitchCommand, client_flags
 from rookery.cli.progress import Progress
 from rookery.cli.remote import Refused, Remote, Unreachable
@@ -111,7 +111,7 @@ def command(
     """
     deed = _deed(ctx, action, argument, queue, priority)
     body = {**deed, **_targets(ctx, filter), **({"async": True} if in_background else {})}
-    answer = ask(remote, "POST", "/jobs/bulk", body)
+    answer = ask(remote, "POST", "/jobs/bulk", body, silence=LONG_WORK)
     begun = read(answer, Begun)
     if begun.bulk_operation_id is None:
         _report(answer, is_json)
@@ -157,7 +157,7 @@ def _targets(ctx: click.Context, filter: str | None) -> dict[str, Any]:
     if given:
         ids = [JOB_ID.convert(id, None, ctx) for id in given]
     else:
-        ids = [] if sys.stdin.isatty() else read_ids(sys.stdin.buffer.read())
+        ids = [] if is_terminal(sys.stdin) else read_ids(read_stdin())
     if not ids:
         raise click.ClickException("no job IDs provided (pipe from search or use --filter)")
     return {"job_ids": list(dict.fromkeys(ids))}
