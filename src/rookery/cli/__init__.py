@@ -1,11 +1,15 @@
 """The `rookery` command. Each subcommand is loaded only when it is used, so that help comes at once."""
 
+import sys
 from importlib import import_module
-from typing import Final, NamedTuple
+from io import TextIOWrapper
+from typing import Any, Final, NamedTuple
 
 import click
+from click.core import ParameterSource
+from click.shell_completion import CompletionItem
 
-from rookery.cli.flags import LOG_LEVELS
+from rookery.cli.flags import LOG_LEVELS, SwitchGroup, root_flags
 
 
 class Entry(NamedTuple):
@@ -65,35 +69,95 @@ COMMANDS: Final[dict[str, dict[str, Entry]]] = {
         "version": Entry("version:command", "Print the version."),
     },
 }
-_PLACES: Final = {name: entry.place for group in COMMANDS.values() for name, entry in group.items()}
+_ENTRIES: Final = {name: entry for group in COMMANDS.values() for name, entry in group.items()}
 
 
-class LazyGroup(click.Group):
+INTERRUPTED: Final = 130
+"""The exit code after Ctrl-C."""
+
+
+class LazyGroup(SwitchGroup):
     """Knows the names of its commands; imports one when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """All names."""
-        return list(_PLACES)
+        return list(_ENTRIES)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of that name."""
-        if cmd_name not in _PLACES:
+        if cmd_name not in _ENTRIES:
             return None
-        module, _, name = _PLACES[cmd_name].partition(":")
+        module, _, name = _ENTRIES[cmd_name].place.partition(":")
         command: click.Command = getattr(import_module(f"rookery.cli.{module}"), name)
         return command
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; Ctrl-C ends it as it ends other programs."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            click.echo(err=True)
+            raise click.exceptions.Exit(INTERRUPTED) from None
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The names with a line each, by task, without loading the commands."""
-        width = max(map(len, _PLACES))
+        width = max(map(len, _ENTRIES))
         for task, entries in COMMANDS.items():
             with formatter.section(task):
                 formatter.write_dl([(name.ljust(width), entry.text) for name, entry in entries.items()])
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is meant; for one that does not exist, the nearest that do."""
+        name = args[0]
+        if name in _ENTRIES or name.startswith("-") or ctx.resilient_parsing:
+            return super().resolve_command(ctx, args)
+        from difflib import get_close_matches
+
+        near = " or ".join(repr(match) for match in get_close_matches(name, _ENTRIES, n=2, cutoff=0.65))
+        raise click.UsageError(f"No such command {name!r}.{f' Did you mean {near}?' if near else ''}", ctx)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The names that begin so, without loading the commands, or the flags of the group itself."""
+        names = [
+            CompletionItem(name, help=entry.text) for name, entry in _ENTRIES.items() if name.startswith(incomplete)
+        ]
+        return names + click.Command.shell_complete(self, ctx, incomplete)
+
+
+def _print_version(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> None:
+    if is_wanted and not ctx.resilient_parsing:
+        from rookery.cli.version import version_line
+
+        click.echo(version_line())
+        ctx.exit()
+
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--log-level", type=LOG_LEVELS, default="info", help="What goes to stderr.")
+@root_flags
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Print the version."
+)
 @click.pass_context
-def main(ctx: click.Context, log_level: str) -> None:
+def main(ctx: click.Context, /, log_level: str, **flags: Any) -> None:
     """Rookery: a job server for any language."""
     ctx.obj = {"log_level": log_level}
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    _refuse_idle_flags(ctx, flags)
+
+
+def _refuse_idle_flags(ctx: click.Context, flags: dict[str, Any]) -> None:
+    """A flag in front of a command that would not heed it is an error."""
+    command = main.get_command(ctx, ctx.invoked_subcommand or "")
+    heeded = {parameter.name for parameter in command.params} if command else set(flags)
+    for option in main.params:
+        if (
+            option.name in flags
+            and option.name not in heeded
+            and ctx.get_parameter_source(option.name) is ParameterSource.COMMANDLINE
+        ):
+            raise click.UsageError(f"{ctx.invoked_subcommand} takes no {option.opts[0]}", ctx)
