@@ -64,7 +64,7 @@ from rookery.client.reports import (
     Trial,
     Webhook,
     Why,
-    Worker,
+    WorkerInfo,
 )
 from rookery.client.requests import AsyncTransport, Request, Response
 from rookery.client.retries import RETRIES, pause_before_retry
@@ -702,7 +702,7 @@ class AsyncClient:
         """Events of the past behind event `after`, oldest first, at most 1,000 at a time."""
         return await self._send(watch.event_page(queues, job_ids, types, after, limit))
 
-    async def workers(self) -> list[Worker]:
+    async def workers(self) -> list[WorkerInfo]:
         """Workers seen in the last day, the one heard of last first."""
         return await self._send(watch.workers())
 

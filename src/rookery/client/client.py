@@ -63,7 +63,7 @@ from rookery.client.reports import (
     Trial,
     Webhook,
     Why,
-    Worker,
+    WorkerInfo,
 )
 from rookery.client.requests import Request, Response, Transport
 from rookery.client.retries import RETRIES, pause_before_retry
@@ -694,7 +694,7 @@ class Client:
         """Events of the past behind event `after`, oldest first, at most 1,000 at a time."""
         return self._send(watch.event_page(queues, job_ids, types, after, limit))
 
-    def workers(self) -> list[Worker]:
+    def workers(self) -> list[WorkerInfo]:
         """Workers seen in the last day, the one heard of last first."""
         return self._send(watch.workers())
 

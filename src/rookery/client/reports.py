@@ -53,7 +53,7 @@ class Queue(Record, frozen=True, kw_only=True):
     throughput_per_min: int | None = None
 
 
-class Worker(Record, frozen=True, kw_only=True):
+class WorkerInfo(Record, frozen=True, kw_only=True):
     """A worker that has asked for work in the last day."""
 
     id: str
@@ -231,9 +231,10 @@ class BulkStatus(Record, frozen=True, kw_only=True):
     finished_at: datetime | None = None
 
 
-class BulkProgress(Record, frozen=True, kw_only=True):
+class BulkProgress(Record, frozen=True, kw_only=True, rename={"operation_id": "task_id"}):
     """How far an action on many jobs has come."""
 
+    operation_id: str
     status: str
     total: int
     processed: int

@@ -13,7 +13,7 @@ from rookery.client.reports import (
     Minute,
     Restored,
     ServerStatus,
-    Worker,
+    WorkerInfo,
 )
 from rookery.client.requests import API, Request, Response, Retry, answer_as, no_answer, part_of_path, query_of
 
@@ -65,9 +65,9 @@ def _comma_list(names: Names | None, field: str) -> str | None:
     return ",".join(listed)
 
 
-def workers() -> Request[list[Worker]]:
+def workers() -> Request[list[WorkerInfo]]:
     """Workers seen in the last day."""
-    return Request("GET", f"{API}/workers", answer_as(list[Worker]))
+    return Request("GET", f"{API}/workers", answer_as(list[WorkerInfo]))
 
 
 def batch(batch_id: str) -> Request[BatchStatus]:
