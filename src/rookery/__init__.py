@@ -138,13 +138,15 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """The names of the SDK, loaded with their first use: the server and the commands start without them."""
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module 'rookery' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(home), name)
-    return value
+if not TYPE_CHECKING:
+    # A type checker must not see this: to it, every name would be one of ours.
+    def __getattr__(name: str) -> Any:
+        """The names of the SDK, loaded with their first use: the server and the commands start without them."""
+        home = _HOMES.get(name)
+        if home is None:
+            raise AttributeError(f"module 'rookery' has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(home), name)
+        return value
 
 
 def __dir__() -> list[str]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rookery import BulkFailed, BulkProgress, InvalidRequest, JobFailed, NewJob, NotFound, WaitTimeout
+from rookery import BulkFailed, BulkProgress, InvalidRequest, JobFailed, NewJob, NotFound, Usage, WaitTimeout
 from rookery.client import async_client
 from rookery.client import client as sync_client
 from tests.conftest import Api, wait_for
@@ -269,7 +269,7 @@ def test_webhooks_live_their_life(client: Any, queue: str) -> None:
 
 def test_the_server_tells_about_itself(client: Any, queue: str) -> None:
     client.fetch(queue, worker_id=queue, hostname="here", timeout=0)
-    [worker] = [worker for worker in client.workers() if worker.id == queue]
+    [worker] = wait_for(lambda: [worker for worker in client.workers() if worker.id == queue])
     assert (worker.hostname, worker.queues) == ("here", [queue])
     assert client.health().status == "ok"
     assert client.info().server_version == client.info().api_version
@@ -279,6 +279,16 @@ def test_the_server_tells_about_itself(client: Any, queue: str) -> None:
     assert client.runtime()["pid"] > 1
     assert "rookery_queues_total" in client.metrics()
     client.rebuild_index()
+
+
+def test_what_attempts_have_cost(client: Any, queue: str) -> None:
+    client.enqueue(queue)
+    client.ack(client.fetch(queue), usage=Usage(input_tokens=7, model="m", cost_usd=0.25))
+    summary = client.usage("1h", group_by="queue")
+    [cost] = [group for group in summary.groups if group.key == queue]
+    assert (cost.input_tokens, cost.cost_usd, cost.count) == (7, 0.25, 1)
+    assert summary.totals.count >= 1
+    assert summary.end - summary.begin == timedelta(hours=1)
 
 
 def test_a_namespace_is_backed_up_and_restored(client: Any, queue: str) -> None:

@@ -263,6 +263,28 @@ class Minute(Record, frozen=True, kw_only=True):
     failed: int
 
 
+class Cost(Record, frozen=True, kw_only=True):
+    """What attempts have cost; `key` is the queue, model or provider that it is about."""
+
+    key: str | None = None
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_creation_tokens: int = 0
+    cache_read_tokens: int = 0
+    cost_usd: float = 0.0
+    count: int = 0
+
+
+class UsageSummary(Record, frozen=True, kw_only=True, rename={"begin": "from", "end": "to"}):
+    """What attempts have cost in a period, in all and by group, the dearest first."""
+
+    period: str
+    begin: datetime
+    end: datetime
+    totals: Cost
+    groups: list[Cost] = []
+
+
 class Health(Record, frozen=True, kw_only=True):
     """Whether the server can do its work."""
 
