@@ -31,6 +31,7 @@ from rookery.http import (
     schedules,
     search,
     stream,
+    usage,
     webhooks,
     why,
     work,
@@ -62,6 +63,7 @@ API_ROUTES: Final = [
     *observe.ROUTES,
     *cluster.ROUTES,
     *metrics.ROUTES,
+    *usage.ROUTES,
     *backup.ROUTES,
     *restore.ROUTES,
 ]
