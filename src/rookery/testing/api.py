@@ -4,17 +4,20 @@ import asyncio
 from threading import Lock
 from typing import Any, Final, cast
 
+from rookery.client.errors import RookeryError
 from rookery.http.call import Answer, Call, Receive, Route, Scope, Stream, Work
 from rookery.http.gate import Gate, answer_to
 from rookery.http.settings import HttpSettings
 from rookery.http.visit import Visit
-from rookery.testing.node import MemoryNode, Settled, drive
+from rookery.testing.node import Added, MemoryNode, Settled, drive
+
+__all__ = ["Added", "MemoryApi", "NeedsServer", "needs_server"]
 
 _NEEDS_SERVER_TAGS: Final = frozenset({"Webhooks", "Backup"})
 _NEEDS_SERVER_PATHS: Final = frozenset({"/api/v1/metrics", "/metrics", "/api/v1/debug/runtime"})
 
 
-class NeedsServer(Exception):
+class NeedsServer(RookeryError):
     """What was asked for makes sense only with a server: a stream, a webhook, a backup."""
 
 
@@ -26,8 +29,16 @@ class MemoryApi(Gate):
         self._memory = node
         self._turn = Lock()
 
-    def answer(self, method: str, target: str, headers: dict[str, str] | None = None, body: bytes = b"") -> Answer:
-        """The answer to a request; `target` is its path, with the query if there is one."""
+    def exchange(
+        self, method: str, target: str, headers: dict[str, str] | None = None, body: bytes = b""
+    ) -> tuple[Answer, list[Added]]:
+        """The answer to a request, and the jobs that it has added; `target` is a path with its query."""
+        with self._turn:
+            before = len(self._memory.added)
+            answer = self._answer_now(method, target, headers or {}, body)
+            return answer, self._memory.added[before:]
+
+    def _answer_now(self, method: str, target: str, headers: dict[str, str], body: bytes) -> Answer:
         path, _, query = target.partition("?")
         scope: Scope = {
             "type": "http",
@@ -35,29 +46,28 @@ class MemoryApi(Gate):
             "path": path,
             "raw_path": path.encode("latin-1"),
             "query_string": query.encode("latin-1"),
-            "headers": [(name.lower().encode(), value.encode("latin-1")) for name, value in (headers or {}).items()],
+            "headers": [(name.lower().encode(), value.encode("latin-1")) for name, value in headers.items()],
             "client": None,
         }
 
         async def receive() -> dict[str, Any]:
             return {"type": "http.request", "body": body}
 
-        with self._turn:
-            try:
-                answer = drive(self._answer(scope, receive, self._visit()))
-            except NeedsServer:
-                raise
-            except Exception as error:
-                return answer_to(error, scope)
-            self._memory.finish_bulks()
+        try:
+            answer = drive(self._answer(scope, receive, self._visit()))
+        except NeedsServer:
+            raise
+        except Exception as error:
+            return answer_to(error, scope)
+        self._memory.finish_bulks()
         if isinstance(answer, Stream):
-            raise _needs_server(method, path)
+            raise needs_server(method, path)
         return answer
 
     def admit(self, route: Route, params: dict[str, str], scope: Scope, receive: Receive) -> Call:
         """Let the caller in, unless only a server could do what is asked for."""
         if route.tag in _NEEDS_SERVER_TAGS or route.path in _NEEDS_SERVER_PATHS:
-            raise _needs_server(route.method, route.path)
+            raise needs_server(route.method, route.path)
         call = super().admit(route, params, scope, receive)
         return _Call(call.node, call.settings, scope, receive, call.headers, call.params, call.namespace, call.charge)
 
@@ -80,7 +90,8 @@ class _Call(Call):
         return cast("asyncio.Future[Any]", Settled(None))
 
 
-def _needs_server(method: str, path: str) -> NeedsServer:
+def needs_server(method: str, path: str) -> NeedsServer:
+    """The error for a call that cannot be answered here."""
     return NeedsServer(
         f"{method} {path} needs a server; rookery.testing has none (start `rookery server` for this test)"
     )

@@ -8,12 +8,13 @@ import random
 from collections import deque
 from collections.abc import Callable, Coroutine, Generator
 from pathlib import Path
-from typing import Any, Generic, NoReturn, TypeVar, cast
+from typing import Any, Generic, NamedTuple, NoReturn, TypeVar, cast
 
 import apsw
 
 from rookery.engine import Batch, Machine
 from rookery.engine.ops import AnyOperation, Claim, ClaimedJob, Purged, SeeWorker, Sweep, Tick
+from rookery.model.names import namespace_of
 from rookery.node.batcher import Batcher, Deliver
 from rookery.node.bulks import Bulks
 from rookery.node.clock import Clock
@@ -23,8 +24,16 @@ from rookery.node.node import Node, NodeSettings
 from rookery.node.reads import Reads
 from rookery.node.schedules import MOST_AT_ONCE, runs_of
 from rookery.store.schedules import due_schedules
+from rookery.store.views import JobView, read_job
 
 T = TypeVar("T")
+
+
+class Added(NamedTuple):
+    """A job as it was when it came to be."""
+
+    namespace: str
+    job: JobView
 
 
 class Settled(Generic[T]):
@@ -104,6 +113,8 @@ class MemoryNode(Node):
         self.fulltext = FullText(
             Path(), Path(), self.reads, self.clock, self.news, lambda: self.applied_index, is_enabled=False
         )
+        self.added: list[Added] = []
+        """Every job that ever came to be here, whoever added it, as it was then."""
         self._asked: dict[str, int] = {}
 
     def close(self) -> None:
@@ -180,7 +191,13 @@ class MemoryNode(Node):
             more = swept.more
 
     def _do(self, op: AnyOperation) -> Any:
-        return self._machine.apply(Batch(self.now, [op], self._random.getrandbits(79)))[0]
+        result = self._machine.apply(Batch(self.now, [op], self._random.getrandbits(79)))[0]
+        for _, type, job_id, queue, _, _ in self._machine.events:
+            if type == "enqueued":
+                job = read_job(self.reader, job_id, namespace_of(queue))
+                if job is not None:
+                    self.added.append(Added(namespace_of(queue), job))
+        return result
 
     # --- what only a server does
 
