@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING, Any, Final
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from rookery.client.app import App
     from rookery.client.async_client import AsyncClient
     from rookery.client.calls.work import Ack, Beat, NewLine, Usage
     from rookery.client.client import Client
+    from rookery.client.current import CurrentJob, JobCancelled, current_job
+    from rookery.client.dependencies import Depends, injected
     from rookery.client.errors import (
         AnswerTimeout,
         ApiError,
@@ -29,11 +32,33 @@ if TYPE_CHECKING:
         UnexpectedAnswer,
         WaitTimeout,
     )
+    from rookery.client.functions import JobFunction
     from rookery.client.newjobs import Agent, Batch, NewJob, Step
+    from rookery.client.outcomes import Cancel, Retry, Snooze
     from rookery.client.records import Enqueued, EnqueuedMany, FetchedJob, Job, JobSummary
+    from rookery.client.running import JobTimeout
+    from rookery.client.signatures import InvalidPayload
 
 _PLACES: Final = {
     "async_client": ("AsyncClient",),
+    "signatures": ("InvalidPayload",),
+    "running": ("JobTimeout",),
+    "outcomes": (
+        "Cancel",
+        "Retry",
+        "Snooze",
+    ),
+    "functions": ("JobFunction",),
+    "dependencies": (
+        "Depends",
+        "injected",
+    ),
+    "current": (
+        "CurrentJob",
+        "JobCancelled",
+        "current_job",
+    ),
+    "app": ("App",),
     "calls.work": ("Ack", "Beat", "NewLine", "Usage"),
     "client": ("Client",),
     "errors": (
@@ -65,29 +90,39 @@ __all__ = [
     "Agent",
     "AnswerTimeout",
     "ApiError",
+    "App",
     "AsyncClient",
     "Batch",
     "Beat",
+    "Cancel",
     "Client",
     "Conflict",
+    "CurrentJob",
+    "Depends",
     "Enqueued",
     "EnqueuedMany",
     "FetchedJob",
     "Forbidden",
     "IdempotencyMismatch",
+    "InvalidPayload",
     "InvalidRequest",
     "Job",
+    "JobCancelled",
     "JobFailed",
+    "JobFunction",
     "JobSummary",
+    "JobTimeout",
     "LeaseLost",
     "NewJob",
     "NewLine",
     "NotFound",
     "Overloaded",
     "PayloadTooLarge",
+    "Retry",
     "RookeryError",
     "ServerError",
     "ServerUnreachable",
+    "Snooze",
     "Step",
     "StorageUnavailable",
     "Unauthorized",
@@ -95,6 +130,8 @@ __all__ = [
     "Usage",
     "WaitTimeout",
     "__version__",
+    "current_job",
+    "injected",
 ]
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
-from typing import Any, ParamSpec, Self, TypedDict, TypeVar, Unpack, overload
+from typing import Any, ParamSpec, Self, TypedDict, TypeVar, Unpack, cast, overload
 
 from rookery.client.async_client import AsyncClient
 from rookery.client.client import Client
@@ -99,14 +99,16 @@ class App:
         self, function: Callable[..., Any] | None = None, /, *, queue: str | None = None, **options: Any
     ) -> JobFunction[..., Any] | Callable[[Callable[..., Any]], JobFunction[..., Any]]:
         """Make a function a job. The queue is named after the function unless `queue` says otherwise."""
-        run_options = RunOptions(**{name: options.pop(name) for name in RunOptions.__struct_fields__ if name in options})
+        run_options = RunOptions(
+            **{name: options.pop(name) for name in RunOptions.__struct_fields__ if name in options}
+        )
         unknown = options.keys() - JobOptions.__annotations__.keys()
         if unknown:
             raise TypeError(f"job() has no option {', '.join(sorted(unknown))}")
 
         def declare(function: Callable[..., Any]) -> JobFunction[..., Any]:
             name = queue or function.__name__
-            declared = JobFunction(self, function, name, run_options, JobOptions(**options))
+            declared = JobFunction(self, function, name, run_options, cast(JobOptions, options))
             holder = self.functions.get(name)
             if holder is not None and not _is_same(holder.function, function):
                 raise ValueError(f"queue {name!r} has two functions: {_place(holder.function)} and {_place(function)}")
@@ -226,8 +228,8 @@ class App:
 
 def _options(job: NewJob) -> JobOptions:
     """What a job says beside its queue and payload."""
-    options: Any = {name: value for name in JobOptions.__annotations__ if (value := getattr(job, name)) is not None}
-    return JobOptions(**options)
+    given = {name: value for name in JobOptions.__annotations__ if (value := getattr(job, name)) is not None}
+    return cast(JobOptions, given)
 
 
 def _is_same(one: Callable[..., Any], other: Callable[..., Any]) -> bool:

@@ -1,7 +1,7 @@
 """Dependency injection: what a function asks for by `Depends(...)` is made when its job runs, once per job."""
 
 import inspect
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
 from typing import Annotated, Any, Final, TypeVar, get_args, get_origin, get_type_hints, overload
 
@@ -19,27 +19,19 @@ class Dependency:
 
 
 @overload
-def Depends(provider: Callable[..., AsyncIterator[T]]) -> T: ...  # noqa: N802
+def Depends(provider: Callable[..., AsyncIterator[T]]) -> T: ...
 
 
 @overload
-def Depends(provider: Callable[..., AsyncGenerator[T, None]]) -> T: ...  # noqa: N802
+def Depends(provider: Callable[..., Iterator[T]]) -> T: ...
 
 
 @overload
-def Depends(provider: Callable[..., Iterator[T]]) -> T: ...  # noqa: N802
+def Depends(provider: Callable[..., Awaitable[T]]) -> T: ...
 
 
 @overload
-def Depends(provider: Callable[..., Generator[T, None, None]]) -> T: ...  # noqa: N802
-
-
-@overload
-def Depends(provider: Callable[..., Awaitable[T]]) -> T: ...  # noqa: N802
-
-
-@overload
-def Depends(provider: Callable[..., T]) -> T: ...  # noqa: N802
+def Depends(provider: Callable[..., T]) -> T: ...
 
 
 def Depends(provider: Callable[..., Any]) -> Any:  # noqa: N802
@@ -103,7 +95,7 @@ class Plan:
         if provider in self._steps:
             return self._steps[provider]
         needs = {}
-        target = provider.__init__ if inspect.isclass(provider) else provider  # type: ignore[misc]
+        target = provider.__init__ if inspect.isclass(provider) else provider
         hints = get_type_hints(target, include_extras=True) if hasattr(target, "__annotations__") else {}
         for parameter in inspect.signature(provider).parameters.values():
             needed = depends_in(hints.get(parameter.name), parameter.default)

@@ -104,7 +104,8 @@ class JobFunction(Generic[P, R]):
         return JobCall(self, options)
 
     def _new(self, args: tuple[Any, ...], kwargs: dict[str, Any], options: JobOptions) -> NewJob:
-        return NewJob(self.queue, self.signature.payload(args, kwargs), **{**self.job_options, **options})
+        merged: dict[str, Any] = {**self.job_options, **options}
+        return NewJob(self.queue, self.signature.payload(args, kwargs), **merged)
 
 
 class JobCall(Generic[P]):

@@ -50,9 +50,7 @@ def message_of(
         case Done():
             return AckMessage(job_id, lease_token, outcome.result, checkpoint)
         case Failed():
-            return FailMessage(
-                job_id, lease_token, outcome.error, outcome.backtrace, outcome.retry_after, outcome.end
-            )
+            return FailMessage(job_id, lease_token, outcome.error, outcome.backtrace, outcome.retry_after, outcome.end)
         case Snoozed():
             return ReleaseMessage(job_id, lease_token, outcome.delay, checkpoint, outcome.reason)
         case Cancelled():

@@ -165,9 +165,9 @@ def error_text(error: BaseException) -> str:
 
 def backtrace_of(error: BaseException) -> str | None:
     """Where it came from, without the worker's own frames; the end of it if it is long."""
-    if isinstance(error, InvalidPayload) or error.__traceback__ is None:
-        return None
     frames = error.__traceback__
-    while frames.tb_next is not None and frames.tb_frame.f_globals.get("__name__", "").startswith("rookery.client."):
+    while frames is not None and frames.tb_frame.f_globals.get("__name__", "").startswith("rookery.client."):
         frames = frames.tb_next
+    if frames is None:
+        return None
     return "".join(traceback.format_exception(type(error), error, frames))[-LONGEST_BACKTRACE:]

@@ -1,7 +1,8 @@
-"""What a function takes, as the shape of a payload: arguments become JSON, JSON becomes arguments of the right types."""
+"""What a function takes, as the shape of a payload: arguments become JSON, and JSON arguments of the right types."""
 
 import inspect
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final, get_type_hints
 
 import msgspec
@@ -152,6 +153,10 @@ def _type_hints(function: Callable[..., Any], name: str) -> dict[str, Any]:
         raise BadSignature(f"{name}: {error} (the types of a job's parameters must be importable)") from None
 
 
+def _same(value: Any) -> Any:
+    return value
+
+
 def _record(name: str, parameters: list[inspect.Parameter], types: dict[str, Any]) -> type[msgspec.Struct]:
     fields: list[tuple[str, Any] | tuple[str, Any, Any]] = []
     for parameter in parameters:
@@ -159,7 +164,7 @@ def _record(name: str, parameters: list[inspect.Parameter], types: dict[str, Any
         if default is parameter.empty:
             fields.append((parameter.name, kind))
         else:
-            fields.append((parameter.name, kind, msgspec.field(default_factory=lambda value=default: value)))
+            fields.append((parameter.name, kind, msgspec.field(default_factory=partial(_same, default))))
     try:
         # kw_only lifts the rule that a field without a default may not follow one that has one.
         return msgspec.defstruct(f"PayloadOf_{name}", fields, kw_only=True, forbid_unknown_fields=True)

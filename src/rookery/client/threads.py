@@ -64,9 +64,7 @@ class _Thread:
             del future, ended, value, error
 
 
-def _settle(
-    future: asyncio.Future[Any], value: Any, error: BaseException | None, ended: asyncio.Future[None]
-) -> None:
+def _settle(future: asyncio.Future[Any], value: Any, error: BaseException | None, ended: asyncio.Future[None]) -> None:
     ended.set_result(None)
     if future.done():
         return
