@@ -209,7 +209,9 @@ def test_every_call_is_answered_as_by_a_server(
         answer = server.http.request(
             call.method, there.fill_in(f"/api/v1{call.path}"), content=there.fill_in(body).encode(), headers=headers
         )
-        answered, _ = api.exchange(call.method, here.fill_in(f"/api/v1{call.path}"), headers, here.fill_in(body).encode())
+        answered, _ = api.exchange(
+            call.method, here.fill_in(f"/api/v1{call.path}"), headers, here.fill_in(body).encode()
+        )
         server_says = (answer.status_code, there.plain(json.loads(answer.content or b"null")))
         memory_says = (answered.status, here.plain(json.loads(answered.body or b"null")))
         assert memory_says == server_says, f"call {number}: {call}"

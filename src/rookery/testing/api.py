@@ -27,13 +27,14 @@ class MemoryApi(Gate):
     def __init__(self, node: MemoryNode) -> None:
         super().__init__(node, HttpSettings(rate_limit_enabled=False))
         self._memory = node
-        self._turn = Lock()
+        self.turn = Lock()
+        """Held while the engine is asked for something: it does one thing at a time."""
 
     def exchange(
         self, method: str, target: str, headers: dict[str, str] | None = None, body: bytes = b""
     ) -> tuple[Answer, list[Added]]:
         """The answer to a request, and the jobs that it has added; `target` is a path with its query."""
-        with self._turn:
+        with self.turn:
             before = len(self._memory.added)
             answer = self._answer_now(method, target, headers or {}, body)
             return answer, self._memory.added[before:]

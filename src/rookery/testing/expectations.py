@@ -11,15 +11,15 @@ import msgspec
 from rookery.client.functions import JobFunction
 from rookery.client.newjobs import Priority, unknown_name
 from rookery.client.records import Job
-from rookery.client.signatures import InvalidPayload, to_json
-from rookery.client.values import Duration, Time, milliseconds_of, time_text
+from rookery.client.signatures import InvalidPayload
+from rookery.client.values import Duration, Time, json_of, milliseconds_of, time_text
 from rookery.model.durations import format_duration
 from rookery.model.instants import format_instant, parse_instant
 from rookery.model.job import PRIORITY_RANKS, priority_name
 
 AnyFunction = JobFunction[..., Any]
-FunctionOf = Callable[[Job], AnyFunction | None]
-"""Which function takes a job, if any does."""
+Seen = tuple[Job, AnyFunction | None]
+"""A job that was enqueued, and the function that takes it, if there is one."""
 
 _LONGEST_VALUE: Final = 200
 _MOST_SHOWN: Final = 20
@@ -27,7 +27,7 @@ _MISSING: Final = object()
 
 
 class Options(TypedDict, total=False):
-    """What can be expected of a job beside its arguments. Tags: at least these. `where`: whatever it says of the job."""
+    """What can be expected of a job beside its arguments: these tags and maybe more, and what `where` says of it."""
 
     queue: str | None
     priority: Priority | None
@@ -80,7 +80,7 @@ class Expectation:
         lines += self._time_differences(job)
         where = options.get("where")
         if where is not None and not where(job):
-            lines.append(f"{_name_of(where)} says no")
+            lines.append(f"{name_of(where)} says no")
         return lines
 
     def _time_differences(self, job: Job) -> list[str]:
@@ -96,14 +96,14 @@ class Expectation:
         if expected is None:
             return [] if due is None else [f"it {is_late}, not for at once"]
         if callable(expected):
-            return [] if due is not None and expected(due) else [f"it {is_late}: {_name_of(expected)} says no"]
+            return [] if due is not None and expected(due) else [f"it {is_late}: {name_of(expected)} says no"]
         wanted_ms = parse_instant(time_text(expected, "scheduled_at"))
         if due is not None and _milliseconds(due) == wanted_ms:
             return []
         return [f"it {is_late}, not for {format_instant(wanted_ms)}"]
 
     def __str__(self) -> str:
-        name = self._function.name if self._function is not None else self._queue or "any job"
+        name = name_of(self._function) if self._function is not None else self._queue or "any job"
         text = f"{name}({', '.join(f'{key}={_expected(value)}' for key, value in self._arguments.items())})"
         said = [
             f"{key} {_expected(value)}"
@@ -120,7 +120,7 @@ def described(job: Job, function: AnyFunction | None) -> str:
         arguments = ", ".join(f"{key}={_shown(value)}" for key, value in payload.items())
     else:
         arguments = _shown(payload)
-    parts = [f"{job.queue if function is None else function.name}({arguments})"]
+    parts = [f"{job.queue if function is None else name_of(function)}({arguments})"]
     if job.priority_name != "normal":
         parts.append(f"priority {job.priority_name}")
     if job.tags:
@@ -132,36 +132,38 @@ def described(job: Job, function: AnyFunction | None) -> str:
     return ", ".join(parts)
 
 
-def not_enqueued(expected: Expectation, found: int, times: int | None, jobs: Sequence[Job], of: FunctionOf) -> str:
+def not_enqueued(expected: Expectation, found: int, times: int | None, seen: Sequence[Seen]) -> str:
     """What to say when there are not as many jobs as were expected."""
     if times is None:
         head = f"no job was enqueued like\n    {expected}"
     else:
-        head = f"expected {_times(times)}, found {_times(found)}:\n    {expected}"
-    if not jobs:
+        head = f"expected {_times(times)} like\n    {expected}\nbut found {found}{' (*)' if found else ''}"
+    if not seen:
         return f"{head}\n\nnothing was enqueued at all"
-    return f"{head}\n\n{_listed(expected, jobs, of)}"
+    return f"{head}\n\n{_listed(expected, seen)}"
 
 
-def was_enqueued(expected: Expectation, found: Sequence[Job], of: FunctionOf) -> str:
+def was_enqueued(expected: Expectation, found: Sequence[Seen]) -> str:
     """What to say when there are jobs that there should not be."""
     lines = [f"expected no job like\n    {expected}\n\nbut found {_times(len(found))}:"]
-    lines += [f"  {described(job, of(job))}  [{job.id}]" for job in found[:_MOST_SHOWN]]
-    return "\n".join(lines)
+    lines += [f"  {described(*job)}" for job in found[:_MOST_SHOWN]]
+    return "\n".join([*lines, *_rest(found)])
 
 
-def _listed(expected: Expectation, jobs: Sequence[Job], of: FunctionOf) -> str:
-    """The jobs that there are, those that were meant most likely first, each with what is otherwise."""
-    alike = [job for job in jobs if expected.concerns(job, of(job))]
-    others = [job for job in jobs if not expected.concerns(job, of(job))]
-    lines = [f"enqueued {'was' if len(jobs) == 1 else 'were'}:"]
-    for job in [*alike, *others][:_MOST_SHOWN]:
-        lines.append(f"  {described(job, of(job))}")
-        if job in alike:
-            lines += [f"      {line}" for line in expected.differences(job, of(job))]
-    if len(jobs) > _MOST_SHOWN:
-        lines.append(f"  … and {len(jobs) - _MOST_SHOWN} more")
-    return "\n".join(lines)
+def _listed(expected: Expectation, seen: Sequence[Seen]) -> str:
+    """The jobs that there are, the most alike first, with what is otherwise about them."""
+    alike = [(expected.differences(*job), job) for job in seen if expected.concerns(*job)]
+    others = [job for job in seen if not expected.concerns(*job)]
+    blocks = []
+    for differences, job in sorted(alike, key=lambda pair: len(pair[0])):
+        mark = " " if differences else "*"
+        blocks.append("\n".join([f"{mark} {described(*job)}", *(f"      {line}" for line in differences)]))
+    blocks += [f"  {described(*job)}" for job in others]
+    return "\n".join([f"enqueued {'was' if len(seen) == 1 else 'were'}:", *blocks[:_MOST_SHOWN], *_rest(seen)])
+
+
+def _rest(seen: Sequence[Seen]) -> list[str]:
+    return [f"  … and {len(seen) - _MOST_SHOWN} more"] if len(seen) > _MOST_SHOWN else []
 
 
 def _check_names(function: AnyFunction, arguments: Mapping[str, Any]) -> None:
@@ -171,7 +173,7 @@ def _check_names(function: AnyFunction, arguments: Mapping[str, Any]) -> None:
         return
     for name in arguments:
         if name not in function.signature.fields:
-            raise unknown_name(name, function.signature.fields, f"{function.name} has no parameter")
+            raise unknown_name(name, function.signature.fields, f"{name_of(function)} has no parameter")
 
 
 def _argument_differences(expected: Mapping[str, Any], job: Job, function: AnyFunction | None) -> list[str]:
@@ -179,7 +181,7 @@ def _argument_differences(expected: Mapping[str, Any], job: Job, function: AnyFu
     typed: dict[str, Any] = {}
     if expected and function is not None:
         try:
-            typed = function.signature.keywords(to_json(job.payload))
+            typed = function.signature.keywords(json_of(job.payload, "payload"))
         except InvalidPayload as error:
             return [str(error)]
     lines: list[str] = []
@@ -201,14 +203,14 @@ def _difference(name: str, expected: Any, plain: Any, typed: Any = _MISSING) -> 
 
 def _is_match(expected: Any, plain: Any, typed: Any) -> bool:
     """Equal as the function would see it or as JSON; or of that type; or as a predicate says."""
-    if expected == typed or expected == plain:
+    if expected in (typed, plain):
         return True
     if isinstance(expected, type):
         return isinstance(typed, expected)
     if callable(expected):
         return bool(expected(typed))
     try:
-        return bool(msgspec.json.decode(to_json(expected)) == plain)
+        return bool(msgspec.json.decode(json_of(expected, "value")) == plain)
     except (TypeError, ValueError):
         return False
 
@@ -216,18 +218,19 @@ def _is_match(expected: Any, plain: Any, typed: Any) -> bool:
 def _shown(value: Any) -> str:
     """A value as JSON, or else as Python shows it; not too much of it."""
     try:
-        text = to_json(value).decode()
+        text = bytes(json_of(value, "value")).decode()
     except (TypeError, ValueError):
         text = repr(value)
     return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…"
 
 
 def _expected(value: Any) -> str:
-    return _name_of(value) if callable(value) else _shown(value)
+    return name_of(value) if callable(value) else _shown(value)
 
 
-def _name_of(value: Any) -> str:
-    return getattr(value, "__qualname__", None) or repr(value)
+def name_of(value: Any) -> str:
+    """What people call a function."""
+    return getattr(value, "__name__", None) or repr(value)
 
 
 def _priority_text(priority: Priority) -> str:

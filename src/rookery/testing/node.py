@@ -13,7 +13,7 @@ from typing import Any, Generic, NamedTuple, NoReturn, TypeVar, cast
 import apsw
 
 from rookery.engine import Batch, Machine
-from rookery.engine.ops import AnyOperation, Claim, ClaimedJob, Purged, SeeWorker, Sweep, Tick
+from rookery.engine.ops import AnyOperation, Claim, ClaimedJob, Purged, Refusal, Retry, SeeWorker, Sweep, Tick
 from rookery.model.names import namespace_of
 from rookery.node.batcher import Batcher, Deliver
 from rookery.node.bulks import Bulks
@@ -151,6 +151,26 @@ class MemoryNode(Node):
         """Do what was begun in the background to its end."""
         while drive(self.bulks.step()):
             pass
+
+    # --- jobs that wait for their time
+
+    def timed_jobs(self) -> list[tuple[str, str]]:
+        """Ids and queues of the jobs that wait for their time, the first that is due first."""
+        rows = self.reader.execute(
+            """
+            SELECT job.id, queue.name FROM job JOIN queue ON queue.id = job.queue
+             WHERE job.scheduled_at IS NOT NULL
+             ORDER BY job.scheduled_at, job.seq
+            """
+        )
+        return [(str(job_id), str(queue)) for job_id, queue in rows.fetchall()]
+
+    def make_ready(self, job_id: str) -> None:
+        """Let a job wait no longer for its time. For a retry the clock is moved on, as that has to be counted."""
+        if isinstance(self.apply(Retry(job_id=job_id)), Refusal):
+            due = self.reader.execute("SELECT scheduled_at FROM job WHERE id = ?", (job_id,)).get
+            while self.step(int(due)):
+                pass
 
     # --- the passing of time
 
