@@ -19,6 +19,7 @@ Made from `async_client.py` by `tools/make_sync_client.py`: change that one.
 
 REPLACEMENTS = (
     (r"import asyncio\n", "import time\n"),
+    (r"\baclosing\b", "closing"),
     (r"asyncio\.sleep", "time.sleep"),
     (r"\bmonotonic\(", "time.monotonic("),
     (r"from time import monotonic\n", ""),
@@ -39,7 +40,7 @@ def make() -> str:
     text = SOURCE.read_text().split('"""\n', 1)[1]
     for pattern, replacement in REPLACEMENTS:
         text = re.sub(pattern, replacement, text)
-    fixed = _ruff(HEAD + text, "check", "--fix", "--quiet", "--select", "I")
+    fixed = _ruff(HEAD + text, "check", "--fix", "--unsafe-fixes", "--quiet", "--select", "I,UP028")
     return _ruff(fixed, "format")
 
 

@@ -30,6 +30,7 @@ from rookery.http import (
     restore,
     schedules,
     search,
+    usage,
     webhooks,
     why,
     work,
@@ -62,6 +63,7 @@ API_ROUTES: Final = [
     *observe.ROUTES,
     *cluster.ROUTES,
     *metrics.ROUTES,
+    *usage.ROUTES,
     *backup.ROUTES,
     *restore.ROUTES,
 ]
