@@ -2,10 +2,17 @@
 
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
-from typing import Any
+from http import HTTPStatus
+from typing import Any, Final
 
+import msgspec
+
+from rookery.client.errors import WaitTimeout
+from rookery.client.records import Job
 from rookery.client.requests import AsyncStreamedResponse, Request, Response, StreamedResponse
 from rookery.testing.api import Added, MemoryApi, needs_server
+
+_read_job: Final = msgspec.json.Decoder(Job).decode
 
 
 class MemoryTransport:
@@ -60,6 +67,9 @@ def exchange(api: MemoryApi, namespace: str | None, request: Request[Any]) -> tu
     """The answer to a request, and the jobs that it has added."""
     headers = {**request.headers, **({"x-rookery-namespace": namespace} if namespace else {})}
     answer, added = api.exchange(request.method, request.target, headers, request.body or b"")
+    if answer.status == HTTPStatus.ACCEPTED and request.waits:
+        # Nothing happens while a test waits, so its time may as well be up.
+        raise WaitTimeout(_read_job(answer.body))
     return Response(answer.status, answer.body, _headers(answer.headers)), added
 
 
