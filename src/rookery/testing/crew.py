@@ -17,7 +17,7 @@ from rookery.client.outbox import AckMessage, FailMessage, Message, message_of
 from rookery.client.outcomes import Cancelled, Done, Dropped, Failed, Snoozed, Steering
 from rookery.model.names import DEFAULT_NAMESPACE
 from rookery.testing.api import Added, MemoryApi
-from rookery.testing.drained import Drained
+from rookery.testing.drained import Tally
 from rookery.testing.expectations import name_of
 from rookery.testing.running import Hands, Reports
 
@@ -121,9 +121,9 @@ class Crew:
 
     # --- doing it
 
-    async def do(self, task: Task, hands: Hands, drained: Drained) -> Attempt:
+    async def do(self, task: Task, hands: Hands, tally: Tally) -> Attempt:
         """Run a job and tell the engine of its outcome."""
-        if drained.ran >= MOST_RUNS:
+        if tally.ran >= MOST_RUNS:
             raise RuntimeError(f"{MOST_RUNS} jobs were run and there are still more: does a job enqueue itself?")
         namespace, function, claim = task
         await hands.enter(function.app)
@@ -139,10 +139,10 @@ class Crew:
             answer, followers = self._send(namespace, _path(message), message)
         if isinstance(outcome, Failed):
             is_dead = b'"status":"dead"' in answer
-            drained.add("failed", *(["dead"] if is_dead else []), error=error)
+            tally.add("failed", *(["dead"] if is_dead else []), error=error)
             self.failures.append(_story(task, outcome))
         else:
-            drained.add(_WORDS[type(outcome)])
+            tally.add(_WORDS[type(outcome)])
             error = None
         return Attempt(error, followers)
 

@@ -20,7 +20,7 @@ from rookery.client.values import JobRef, Time, time_text
 from rookery.model.instants import parse_instant
 from rookery.testing.api import Added, MemoryApi
 from rookery.testing.crew import Crew, Task, namespace_of
-from rookery.testing.drained import Drained
+from rookery.testing.drained import Drained, Tally
 from rookery.testing.expectations import Expectation, Options, Seen, not_enqueued, was_enqueued
 from rookery.testing.node import MemoryNode, drive
 from rookery.testing.running import Hands, LoopHands, PlainHands, is_in_loop
@@ -28,7 +28,7 @@ from rookery.testing.transports import AsyncMemoryTransport, MemoryTransport
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
-Effort = Callable[[Hands, Drained], Coroutine[Any, Any, None]]
+Effort = Callable[[Hands, Tally], Coroutine[Any, Any, None]]
 """Some running of jobs, by these hands, counted there."""
 
 
@@ -134,27 +134,26 @@ class Kit:
         raises = self.raises_errors if raise_errors is None else raise_errors
         return self._start(partial(self._drain, raises))
 
-    async def _drain(self, raises: bool, hands: Hands, drained: Drained) -> None:
+    async def _drain(self, raises: bool, hands: Hands, tally: Tally) -> None:
         while (task := self._crew.next_task()) is not None:
-            await self._do(task, raises, hands, drained)
+            await self._do(task, raises, hands, tally)
 
-    async def _do(self, task: Task, raises: bool, hands: Hands, drained: Drained) -> None:
-        attempt = await self._crew.do(task, hands, drained)
+    async def _do(self, task: Task, raises: bool, hands: Hands, tally: Tally) -> None:
+        attempt = await self._crew.do(task, hands, tally)
         if attempt.error is not None and raises:
             raise attempt.error
 
     def _start(self, effort: Effort) -> Drained:
         """Do it now, or, if an event loop is running, when it is awaited."""
-        drained = Drained()
+        tally = Tally()
         if is_in_loop():
-            drained.later(self._on_loop(effort, drained))
-        else:
-            drive(effort(self._hands, drained))
-        return drained
+            return Drained(tally, self._on_loop(effort, tally))
+        drive(effort(self._hands, tally))
+        return Drained(tally)
 
-    async def _on_loop(self, effort: Effort, drained: Drained) -> None:
+    async def _on_loop(self, effort: Effort, tally: Tally) -> None:
         async with AsyncExitStack() as lives:
-            await effort(LoopHands(self._alive, lives), drained)
+            await effort(LoopHands(self._alive, lives), tally)
 
     # --- what follows when jobs are added
 

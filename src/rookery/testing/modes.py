@@ -11,7 +11,7 @@ from rookery.model.instants import format_instant, parse_instant
 from rookery.model.job import SCHEDULED
 from rookery.model.names import namespace_of, shown_name
 from rookery.testing.api import Added
-from rookery.testing.drained import Drained
+from rookery.testing.drained import Drained, Tally
 from rookery.testing.kit import Kit
 from rookery.testing.node import drive
 from rookery.testing.running import Hands, LoopHands
@@ -46,13 +46,13 @@ class Engine(Kit):
             while self._node.step(end):
                 pass
 
-    async def _run_until(self, end: int, raises: bool, hands: Hands, drained: Drained) -> None:
+    async def _run_until(self, end: int, raises: bool, hands: Hands, tally: Tally) -> None:
         is_under_way = True
         while is_under_way:
-            await self._drain(raises, hands, drained)
+            await self._drain(raises, hands, tally)
             with self._api.turn:
                 is_under_way = self._node.step(end, and_rates=True)
-        await self._drain(raises, hands, drained)
+        await self._drain(raises, hands, tally)
 
 
 class Fake(Kit):
@@ -60,12 +60,12 @@ class Fake(Kit):
 
     raises_errors: ClassVar[bool] = True
 
-    async def _drain(self, raises: bool, hands: Hands, drained: Drained) -> None:
+    async def _drain(self, raises: bool, hands: Hands, tally: Tally) -> None:
         """Run what is ready, then what waits for its time, each of those once."""
         hurried: set[str] = set()
-        await super()._drain(raises, hands, drained)
+        await super()._drain(raises, hands, tally)
         while self._hurry(hurried):
-            await super()._drain(raises, hands, drained)
+            await super()._drain(raises, hands, tally)
 
     def _hurry(self, hurried: set[str]) -> bool:
         """Make the next of the jobs ready that wait for their time; False if all of them have been."""
@@ -87,7 +87,7 @@ class Inline(Kit):
 
     def __init__(self, *apps: App, now: Time | None = None) -> None:
         super().__init__(*apps, now=now)
-        self._ran = Drained()
+        self._ran = Tally()
 
     def _react_plainly(self, added: list[Added]) -> None:
         drive(self._run_added(self._hands, added))
