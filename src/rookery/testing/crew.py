@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from threading import Lock
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
@@ -67,6 +68,7 @@ class Crew:
         self.api = api
         self.used: dict[App, None] = dict.fromkeys(given)
         """The apps that the test has given or used: they go before others that happen to be there."""
+        self._claiming = Lock()
         self.failures: list[str] = []
         """What went wrong, in words."""
 
@@ -91,23 +93,26 @@ class Crew:
         """Claim the next job that is ready and that a function takes."""
         for namespace in dict.fromkeys(map(namespace_of, self._apps())):
             queues = list(dict.fromkeys(function.queue for function in self._functions(namespace)))
-            for job in self._fetch(namespace, queues, 1) if queues else ():
-                return self._task(namespace, job)
+            with self._claiming:
+                jobs = self._fetch(namespace, queues, 1) if queues else []
+            if jobs:
+                return self._task(namespace, jobs[0])
         return None
 
     def task_for(self, namespace: str, queue: str, job_id: str) -> Task | None:
         """Claim this job, if it is ready and a function takes it; others that were ahead of it are put back."""
         if self.function_of(namespace, queue) is None:
             return None
-        for count in (1, MOST_FETCHED):
-            wanted = None
-            for job in self._fetch(namespace, [queue], count):
-                if job.job_id == job_id:
-                    wanted = job
-                else:
-                    self._post(namespace, f"release/{_quoted(job.job_id)}", {"lease_token": job.lease_token})
-            if wanted is not None:
-                return self._task(namespace, wanted)
+        with self._claiming:
+            for count in (1, MOST_FETCHED):
+                wanted = None
+                for job in self._fetch(namespace, [queue], count):
+                    if job.job_id == job_id:
+                        wanted = job
+                    else:
+                        self._post(namespace, f"release/{_quoted(job.job_id)}", {"lease_token": job.lease_token})
+                if wanted is not None:
+                    return self._task(namespace, wanted)
         return None
 
     def _fetch(self, namespace: str, queues: list[str], count: int) -> list[ClaimedJob]:
@@ -123,7 +128,8 @@ class Crew:
 
     async def do(self, task: Task, hands: Hands, tally: Tally) -> Attempt:
         """Run a job and tell the engine of its outcome."""
-        if tally.ran >= MOST_RUNS:
+        tally.begun += 1
+        if tally.begun > MOST_RUNS:
             raise RuntimeError(f"{MOST_RUNS} jobs were run and there are still more: does a job enqueue itself?")
         namespace, function, claim = task
         await hands.enter(function.app)

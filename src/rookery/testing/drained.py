@@ -10,6 +10,7 @@ class Tally:
     def __init__(self) -> None:
         self.counts = dict.fromkeys(("completed", "failed", "dead", "snoozed", "cancelled"), 0)
         self.errors: list[BaseException] = []
+        self.begun = 0
 
     def add(self, *words: str, error: BaseException | None = None) -> None:
         """Count an attempt."""
