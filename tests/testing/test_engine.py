@@ -331,6 +331,18 @@ def test_a_job_that_is_cancelled_while_it_runs_hears_of_it(engine: Engine) -> No
     assert engine.job(job).state == "cancelled"
 
 
+def test_a_job_that_is_taken_away_while_it_runs_is_not_completed(engine: Engine) -> None:
+    app = App()
+
+    @app.job
+    def work() -> None:
+        engine.client.cancel(current_job().id)
+
+    work.enqueue_sync()
+
+    assert repr(engine.drain()) == "Drained(completed=0, failed=0, dead=0, snoozed=0, cancelled=1)"
+
+
 def test_lifespan_middleware_and_dependencies_are_those_of_the_app() -> None:
     told = []
 

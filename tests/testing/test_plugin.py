@@ -176,6 +176,29 @@ def test_a_setting_chooses_the_mode_of_all_tests(project: pytest.Pytester) -> No
     run(project, tests, "-o", "rookery_mode=fake").assert_outcomes(passed=2)
 
 
+def test_test_cases_doctests_and_single_parameters_have_modes_too(project: pytest.Pytester) -> None:
+    tests = """
+        import unittest
+        import pytest, shop
+
+        class TestShop(unittest.TestCase):
+            def test_it(self):
+                shop.resize.enqueue_sync(1)
+
+        @pytest.mark.parametrize("is_run", [False, pytest.param(True, marks=pytest.mark.rookery("inline")), False])
+        def test_parameters(is_run):
+            before = len(shop.sent)
+            shop.sign_up("ann")
+            assert len(shop.sent) - before == is_run
+
+        def double(n):
+            '''
+            >>> job = shop.resize.enqueue_sync(3)
+            '''
+    """
+    run(project, tests, "-o", "rookery_mode=fake", "--doctest-modules").assert_outcomes(passed=5)
+
+
 def test_a_mode_that_there_is_not_is_an_error(project: pytest.Pytester) -> None:
     result = run(project, "def test(): ...", "-o", "rookery_mode=real")
     assert result.ret == pytest.ExitCode.USAGE_ERROR

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from http import HTTPStatus
 from threading import Lock
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
@@ -15,7 +16,9 @@ from rookery.client.current import CurrentJob
 from rookery.client.functions import JobFunction
 from rookery.client.logs import capturing
 from rookery.client.outbox import AckMessage, FailMessage, Message, message_of
-from rookery.client.outcomes import Cancelled, Done, Dropped, Failed, Snoozed, Steering
+from rookery.client.outcomes import Cancelled, Done, Failed, Snoozed, Steering
+from rookery.http.call import Answer
+from rookery.model.job import DEAD
 from rookery.model.names import DEFAULT_NAMESPACE
 from rookery.testing.api import Added, MemoryApi
 from rookery.testing.drained import Tally
@@ -29,11 +32,12 @@ MOST_FETCHED: Final = 512
 MOST_RUNS: Final = 10_000
 """More than so many jobs in one go are taken for a job that enqueues itself for ever."""
 
+NOT_TOLD: Final = Answer(HTTPStatus.CONFLICT)
+"""Instead of the engine's answer: it has taken the job away itself."""
 _WORDS: Final[dict[type, str]] = {
     Done: "completed",
     Snoozed: "snoozed",
     Cancelled: "cancelled",
-    Dropped: "cancelled",
 }
 
 AnyFunction = JobFunction[..., Any]
@@ -117,7 +121,7 @@ class Crew:
 
     def _fetch(self, namespace: str, queues: list[str], count: int) -> list[ClaimedJob]:
         want = {"queues": queues, "count": count, "worker_id": WORKER, "lease_duration": LEASE}
-        return _read_fetched(self._send(namespace, "fetch/batch", want)[0]).jobs
+        return _read_fetched(self._send(namespace, "fetch/batch", want)[0].body).jobs
 
     def _task(self, namespace: str, job: ClaimedJob) -> Task:
         function = self.function_of(namespace, job.queue)
@@ -138,28 +142,26 @@ class Crew:
         with capturing():
             outcome = await hands.run(function, job, raised.append)
         error = raised[0] if raised and not isinstance(raised[0], Steering) else None
-        answer = b""
-        followers: list[Added] = []
         message = message_of(outcome, claim.job_id, claim.lease_token)
-        if message is not None:
-            answer, followers = self._send(namespace, _path(message), message)
-        if isinstance(outcome, Failed):
-            is_dead = b'"status":"dead"' in answer
-            tally.add("failed", *(["dead"] if is_dead else []), error=error)
-            self.failures.append(_story(task, outcome))
-        else:
+        answer, followers = (NOT_TOLD, []) if message is None else self._send(namespace, _path(message), message)
+        if answer.status != HTTPStatus.OK:
+            tally.add("cancelled")
+            return Attempt(None, followers)
+        if not isinstance(outcome, Failed):
             tally.add(_WORDS[type(outcome)])
-            error = None
+            return Attempt(None, followers)
+        is_dead = msgspec.json.decode(answer.body)["status"] == DEAD
+        tally.add(*(["failed", "dead"] if is_dead else ["failed"]), error=error)
+        self.failures.append(_story(task, outcome))
         return Attempt(error, followers)
 
     def _post(self, namespace: str, path: str, record: Any) -> dict[str, Any]:
-        answer: dict[str, Any] = msgspec.json.decode(self._send(namespace, path, record)[0])
+        answer: dict[str, Any] = msgspec.json.decode(self._send(namespace, path, record)[0].body)
         return answer
 
-    def _send(self, namespace: str, path: str, record: Any) -> tuple[bytes, list[Added]]:
+    def _send(self, namespace: str, path: str, record: Any) -> tuple[Answer, list[Added]]:
         headers = {"x-rookery-namespace": namespace}
-        answer, added = self.api.exchange("POST", f"/api/v1/{path}", headers, msgspec.json.encode(record))
-        return answer.body, added
+        return self.api.exchange("POST", f"/api/v1/{path}", headers, msgspec.json.encode(record))
 
 
 def namespace_of(app: App) -> str:

@@ -44,7 +44,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         return
     if mode not in FIXTURES:
         raise pytest.UsageError(f"{item.nodeid}: the mode must be one of {', '.join(FIXTURES)}, not {mode!r}")
-    names.insert(0, FIXTURES[mode])
+    item.fixturenames = [FIXTURES[mode], *names]  # type: ignore[attr-defined]
 
 
 @pytest.fixture
