@@ -1,6 +1,7 @@
 """What tests of commands share: the real command, run as a user would."""
 
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -20,3 +21,10 @@ def rookery() -> Run:
         return subprocess.run(command, capture_output=True, text=True, timeout=60, env={**clean, **(env or {})})
 
     return run
+
+
+@pytest.fixture
+def unused_port() -> int:
+    """A port of loopback that nobody listens on, for a server that is to come back to the same place."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])

@@ -81,7 +81,7 @@ class Table(ScrollView, can_focus=True):
     def show(self, rows: Sequence[Row], now: float, *, title: str, placeholder: str | None = None) -> None:
         """Show these rows; the cursor stays on the row it was on, or near it."""
         at = self.chosen
-        is_resized = len(rows) != len(self._rows)
+        height = self._lines
         self._rows, self._now, self.border_title = rows, now, title
         self._placeholder = self._placeholder if placeholder is None else placeholder
         if at is not None and not (self._cursor < len(rows) and rows[self._cursor][self._key] == at[self._key]):
@@ -90,7 +90,7 @@ class Table(ScrollView, can_focus=True):
         self._cursor = max(0, min(self._cursor, len(rows) - 1))
         self.virtual_size = Size(self.size.width, len(rows) + 1)
         self._keep_in_view()
-        self.refresh(layout=is_resized)
+        self.refresh(layout=self._lines != height)
 
     def show_age(self, now: float, *, is_stale: bool) -> None:
         """The same rows, later."""
@@ -124,12 +124,16 @@ class Table(ScrollView, can_focus=True):
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """As high as what there is to show; the style sheet says where that ends."""
-        return len(self._rows) + 1 if self._rows else len(self._placeholder.splitlines())
+        return self._lines
 
     def on_resize(self, event: Resize) -> None:
         """Keep the cursor in view."""
         self.virtual_size = Size(event.size.width, len(self._rows) + 1)
         self._keep_in_view()
+
+    @property
+    def _lines(self) -> int:
+        return len(self._rows) + 1 if self._rows else len(self._placeholder.splitlines())
 
     @property
     def _height(self) -> int:
