@@ -40,16 +40,18 @@ class Screen:
         await self._pilot.resize_terminal(width, height)
 
     async def see(self, *words: str, gone: tuple[str, ...] = ()) -> str:
-        """Wait until these words are to be seen, and those are gone; the text."""
+        """Wait until these words are to be seen, those are gone, and nothing moves; the text."""
         return await self.until(
             lambda text: all(word in text for word in words) and not any(word in text for word in gone)
         )
 
     async def until(self, condition: Callable[[str], Any]) -> str:
-        for _ in range(2000):
-            await self._pilot.pause(0.01)
-            if condition(self.text):
-                return self.text
+        end, before = time.monotonic() + 20, ""
+        while time.monotonic() < end:
+            await self._pilot.pause(0.02)
+            text, before = before, self.text
+            if text == before and condition(text):
+                return text
         raise AssertionError(f"this did not come to be seen:\n{self.text}")
 
 
@@ -57,7 +59,7 @@ def watch(
     api: Api,
     visit: Callable[[Screen], Awaitable[None]],
     size: tuple[int, int] = (80, 24),
-    interval: float = 0.05,
+    interval: float = 0.2,
     clock: Callable[[], float] = lambda: NOON,
 ) -> int | None:
     """Open the dashboard of a server, do something there; what it ends with."""

@@ -212,7 +212,7 @@ def test_what_the_server_refuses_is_said(prepared: Api) -> None:
     async def visit(screen: Screen) -> None:
         await screen.see("retrying")
         await screen.press("tab", "tab", "j", "r")
-        await screen.see("job-031 is retrying")
+        await screen.see("cannot retry job job-031: it is retrying")
 
     watch(prepared, visit)
 

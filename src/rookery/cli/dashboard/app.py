@@ -261,7 +261,7 @@ class Dashboard(App[int]):
         count = f"{len(found):,} of {len(rows):,}" if self._words else f"{len(rows):,}"
         if rows and not found:
             placeholder = f"None of {len(rows):,} has {self._words!r} in it. Esc shows all."
-        self.query_one(f"#{id}", Table).show(found, now, title=f" {title}  {count} ", placeholder=placeholder)
+        self.query_one(f"#{id}", Table).show(found, now, title=f"{title}  {count}", placeholder=placeholder)
 
     def _place(self, queue: Row) -> tuple[int, str]:
         column = {"rate": "throughput_per_min"}.get(self._order, self._order)
@@ -278,10 +278,8 @@ class Dashboard(App[int]):
         complaint = self._complaint
         banner.display = bool(complaint)
         if complaint:
-            seen = f"as it was at {_time_of_day(self._overview.at)}, " if self._overview else ""
-            banner.update(
-                Text(f"{seen}trying again: {one_line(complaint)}".capitalize(), no_wrap=True, overflow="ellipsis")
-            )
+            seen = f"As it was at {_time_of_day(self._overview.at)}, trying" if self._overview else "Trying"
+            banner.update(Text(f"{seen} again: {one_line(complaint)}", no_wrap=True, overflow="ellipsis"))
         self._show_head()
 
     def _show_head(self) -> None:
