@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: test check format bench run clean
+.PHONY: test check format bench docs run clean
 
 test: $(INSTALLED)
 	$(BIN)/pytest
@@ -21,6 +21,9 @@ format: $(INSTALLED)
 bench: $(INSTALLED)
 	command -v wrk >/dev/null || apt-get install --yes --quiet wrk
 	$(BIN)/python -m bench
+
+docs: $(INSTALLED)
+	$(BIN)/python -m rookery.cli.reference > docs/cli.md
 
 run: $(INSTALLED)
 	$(BIN)/rookery server
