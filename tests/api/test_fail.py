@@ -143,3 +143,44 @@ def test_a_delay_beyond_all_bounds_breaks_nothing(api: Api, queue: str) -> None:
         assert api.post(f"/fail/{job_id}").status_code == 200
         assert api.job(job_id)["state"] == "retrying"
         api.post("/enqueue", {"queue": queue, "unique_key": "k", "unique_on_conflict": "replace"})
+
+
+def test_the_next_attempt_comes_when_the_worker_says(api: Api, queue: str) -> None:
+    job = start_job(api, queue)
+    body = api.post(f"/fail/{job['job_id']}", {"lease_token": job["lease_token"], "retry_after": "1h30m"}).json()
+    assert (body["status"], body["attempts_remaining"]) == ("retrying", 2)
+    assert 5390 < seconds_from_now(body["next_attempt_at"]) <= 5400
+
+
+def test_at_once_is_a_time_too(api: Api, queue: str) -> None:
+    job_id = start_job(api, queue)["job_id"]
+    api.post(f"/fail/{job_id}", {"retry_after": "0s"})
+    assert claim(api, queue, timeout=3)["attempt"] == 2
+
+
+@pytest.mark.parametrize("end", ["dead", "cancelled"])
+def test_the_worker_may_end_the_job_for_good(api: Api, queue: str, end: str) -> None:
+    job = start_job(api, queue, max_retries=9)
+    body = {"lease_token": job["lease_token"], "error": "no such user", "end": end}
+    expected = {"status": end, "next_attempt_at": None, "attempts_remaining": 0, "attempt": 1}
+    assert [api.post(f"/fail/{job['job_id']}", body).json() for _ in range(2)] == [expected] * 2
+    found = api.job(job["job_id"])
+    assert (found["state"], [error["error"] for error in found["errors"]]) == (end, ["no such user"])
+
+
+@pytest.mark.parametrize(
+    ("fields", "named"),
+    [
+        ({"end": "gone"}, "end"),
+        ({"end": "Dead"}, "end"),
+        ({"retry_after": "soon"}, "retry_after"),
+        ({"retry_after": "-5s"}, "retry_after"),
+        ({"retry_after": "5s", "end": "dead"}, "retry_after"),
+    ],
+)
+def test_an_ending_that_cannot_be_changes_nothing(api: Api, queue: str, fields: Any, named: str) -> None:
+    job_id = start_job(api, queue)["job_id"]
+    answer = api.post(f"/fail/{job_id}", fields)
+    assert_refused(answer, 400, "VALIDATION_ERROR")
+    assert answer.json()["error"].startswith(named)
+    assert api.job(job_id)["state"] == "active"

@@ -324,25 +324,40 @@ class World:
         if job.unique_key is not None and self.locks.get((job.queue, job.unique_key), ("", 0))[0] == job.id:
             del self.locks[job.queue, job.unique_key]
 
-    def fail(self, job_id: str, token: int | None) -> tuple[str, int | None, int, int]:
+    def fail(
+        self, job_id: str, token: int | None, retry_after: int | None = None, end: str | None = None
+    ) -> tuple[str, int | None, int, int]:
         """Status, next attempt, attempts left, attempt."""
         before = self.said_before(job_id, token, "fail")
         if before is not None:
             return before[1]  # type: ignore[return-value]
-        return self.attempt_failed(self.held_by(job_id, token))
+        job = self.held_by(job_id, token)
+        if end != "cancelled":
+            return self.attempt_failed(job, retry_after, is_last=end == "dead")
+        job.errors += 1
+        job.lost, job.failed_at = 0, self.now
+        self.cancel(job_id)
+        answer = ("cancelled", None, 0, job.attempt)
+        job.said = ("fail", answer)
+        return answer
 
-    def attempt_failed(self, job: Job) -> tuple[str, int | None, int, int]:
+    def attempt_failed(
+        self, job: Job, retry_after: int | None = None, *, is_last: bool = False
+    ) -> tuple[str, int | None, int, int]:
         job.failures += 1
         job.errors += 1
         job.lost = 0
         job.failed_at = self.now
         job.lease_until = None
-        left = 0 if self.is_expired(job) else max(0, job.max_retries - job.attempt)
+        left = 0 if is_last or self.is_expired(job) else max(0, job.max_retries - job.attempt)
         self.queue(job.queue).failed += 1
         self.emit(job, "failed")
         answer: tuple[str, int | None, int, int]
         if left:
-            job.state, job.scheduled_at = "retrying", self.now + self.delay(job)
+            job.state, job.scheduled_at = (
+                "retrying",
+                self.now + (self.delay(job) if retry_after is None else retry_after),
+            )
             answer = ("retrying", job.scheduled_at, left, job.attempt)
         else:
             answer = ("dead", None, 0, job.attempt)

@@ -316,13 +316,21 @@ class Lives(RuleBasedStateMachine):
         ]
 
     @precondition(lambda self: self.ids)
-    @rule(number=numbers, which=tokens, any_state=st.booleans())
-    def fail(self, number: int, which: str, any_state: bool) -> None:
+    @rule(
+        number=numbers,
+        which=tokens,
+        any_state=st.booleans(),
+        retry_after=st.sampled_from([None, None, 0, 700]),
+        end=st.sampled_from([None, None, None, "dead", "cancelled"]),
+    )
+    def fail(
+        self, number: int, which: str, any_state: bool, retry_after: int | None = None, end: str | None = None
+    ) -> None:
         job_id = self.some_id(number, *(() if any_state else ("active",)))
         token = self.token(job_id, which, number)
-        outcome = self.do(Fail(items=[Failure(job_id, token, "boom")])).outcomes[0]
+        outcome = self.do(Fail(items=[Failure(job_id, token, "boom", None, retry_after, end)])).outcomes[0]
 
-        self.agree(outcome, lambda: FailedJob(*self.world.fail(job_id, token)))
+        self.agree(outcome, lambda: FailedJob(*self.world.fail(job_id, token, retry_after, end)))
 
     @precondition(lambda self: self.ids)
     @rule(number=numbers, which=tokens, delay=st.sampled_from([0, 0, 1000]))

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rookery.engine.ops import Fail, FailedJob, Failure, Refusal
+from rookery.engine.ops import Enqueued, Fail, FailedJob, Failure, NewJob, NewJobBatch, Refusal, Retry
 from rookery.model.backoff import LONGEST_DELAY, retry_delay
 from rookery.model.instants import format_instant
 from tests.unit.workbench import Workbench, kind_of
@@ -224,3 +224,86 @@ def test_each_failure_of_a_request_stands_alone(bench: Workbench) -> None:
 
     assert [kind_of(outcome) for outcome in outcomes] == [None, Refusal.NOT_FOUND, None]
     assert bench.state(first) == bench.state(second) == "retrying"
+
+
+def test_a_worker_may_say_exactly_when_the_next_attempt_is_to_come(bench: Workbench) -> None:
+    job_id = bench.add(max_retries=3, max_delay=1000)
+
+    assert bench.fail(bench.take(), retry_after=123_456) == FailedJob("retrying", bench.now + 123_456, 2, 1)
+    assert bench.job(job_id).scheduled_at == format_instant(bench.now + 123_456)
+    bench.tick(123_456)
+    assert bench.fail(bench.take(), retry_after=0) == FailedJob("retrying", bench.now, 1, 2)
+
+
+def test_asking_for_a_later_attempt_brings_none_when_none_is_left(bench: Workbench) -> None:
+    bench.add(max_retries=1)
+
+    assert bench.fail(bench.take(), retry_after=1000) == FailedJob("dead", None, 0, 1)
+
+
+def test_a_worker_may_say_that_there_is_no_further_attempt(bench: Workbench) -> None:
+    batch = bench.enqueue(NewJob(queue="q", unique_key="k"), batch=NewJobBatch("done"))
+    assert isinstance(batch, Enqueued)
+    job = bench.take()
+
+    assert bench.fail(job, "hopeless", end="dead") == FailedJob("dead", None, 0, 1)
+
+    assert bench.events_of(job.job_id) == ["enqueued", "started", "failed", "dead"]
+    assert [error.error for error in bench.job(job.job_id).errors] == ["hopeless"]
+    assert bench.queue().failed == 1
+    assert bench.batch(batch.batch_id or "").failed == 1
+    assert len(bench.jobs_of("done")) == 1
+
+
+def test_a_worker_may_cancel_the_job_it_works_on(bench: Workbench) -> None:
+    batch = bench.enqueue(NewJob(queue="q"), batch=NewJobBatch("done"))
+    assert isinstance(batch, Enqueued)
+    job = bench.take()
+
+    assert bench.fail(job, "no such user", end="cancelled", backtrace="here") == FailedJob("cancelled", None, 0, 1)
+
+    found = bench.job(job.job_id)
+    assert (found.state, found.failed_at, found.lease_expires_at) == ("cancelled", format_instant(bench.now), None)
+    assert [(error.error, error.backtrace) for error in found.errors] == [("no such user", "here")]
+    rows = bench.rows("SELECT type, data FROM event WHERE job_id = ? ORDER BY seq", job.job_id)
+    assert rows[2:] == [("cancelled", '{"reason":"no such user"}')]
+    assert bench.queue().failed == 0
+    assert bench.batch(batch.batch_id or "").failed == 1
+    assert len(bench.jobs_of("done")) == 1
+
+
+def test_a_cancelled_job_leaves_no_error_when_there_is_nothing_to_say(bench: Workbench) -> None:
+    job_id = bench.add()
+    bench.fail(bench.take(), "", end="cancelled")
+
+    assert bench.job(job_id).errors == []
+
+
+@pytest.mark.parametrize("end", ["dead", "cancelled"])
+def test_an_ending_said_twice_gets_the_same_answer_twice(bench: Workbench, end: str) -> None:
+    bench.add()
+    job = bench.take()
+    first = bench.fail(job, end=end)
+
+    assert bench.fail(job, end=end) == bench.fail(job) == first
+    assert bench.queue().failed == (end == "dead")
+
+
+@pytest.mark.parametrize(("end", "handlers"), [("dead", 1), ("cancelled", 0)])
+def test_a_chain_hears_of_a_step_that_is_dead_but_not_of_one_that_is_cancelled(
+    bench: Workbench, end: str, handlers: int
+) -> None:
+    chain = '{"steps":[{"queue":"q"},{"queue":"next"}],"on_failure":{"queue":"rescue"},"on_exit":null}'
+    bench.add(chain_config=chain, starts_chain=True)
+    bench.fail(bench.take(), end=end)
+
+    assert len(bench.jobs_of("rescue")) == handlers
+    assert bench.queue().pending == 0
+
+
+def test_a_job_that_its_worker_cancelled_can_be_retried(bench: Workbench) -> None:
+    job_id = bench.add()
+    bench.fail(bench.take(), end="cancelled")
+    bench.do(Retry(job_id=job_id))
+
+    assert bench.take().attempt == 1

@@ -2,6 +2,7 @@
 
 from rookery.engine import chains, dependencies, job_batches, joblogs, unique
 from rookery.engine.jobs import Job, change_state
+from rookery.engine.jsontext import json_text
 from rookery.engine.ledger import REMOVE_TAGS, Ledger
 from rookery.model.job import CANCELLED, DEAD, PENDING
 
@@ -50,11 +51,13 @@ def expire(ledger: Ledger, job: Job) -> None:
     bury(ledger, job, "expired")
 
 
-def cancel(ledger: Ledger, job: Job) -> None:
+def cancel(ledger: Ledger, job: Job, reason: str = "") -> None:
     """The job is cancelled: its chain stops, its batch counts it as failed."""
     ended_at = job.created_at if job.failed_at is None else job.failed_at
-    queue = change_state(ledger, job, CANCELLED, scheduled_at=None, lease_until=None, ended_at=ended_at)
-    ledger.emit("cancelled", job.id, queue.name)
+    queue = change_state(
+        ledger, job, CANCELLED, scheduled_at=None, lease_until=None, ended_at=ended_at, outcome=job.outcome
+    )
+    ledger.emit("cancelled", job.id, queue.name, json_text({"reason": reason}) if reason else None)
     _ended_badly(ledger, job)
 
 

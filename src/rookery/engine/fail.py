@@ -1,4 +1,4 @@
-"""A worker gave up on an attempt: retry it later, or bury it."""
+"""A worker gave up on an attempt: retry it later, bury it, or cancel the job if the worker says so."""
 
 import msgspec
 
@@ -9,7 +9,7 @@ from rookery.engine.ledger import Ledger
 from rookery.engine.ops import Fail, Failed, FailedJob, Failure, Refusal
 from rookery.model.backoff import retry_delay
 from rookery.model.instants import format_instant
-from rookery.model.job import DEAD, RETRYING
+from rookery.model.job import CANCELLED, DEAD, RETRYING
 
 _GOLDEN = 0x9E3779B97F4A7C15
 
@@ -30,16 +30,30 @@ def _fail_one(ledger: Ledger, item: Failure, namespace: str) -> FailedJob | Refu
     if refusal is not None:
         return refusal
     note_run(ledger, job)
-    return attempt_failed(ledger, job, item.error, item.backtrace)
+    if item.end == CANCELLED:
+        return _cancel(ledger, job, item)
+    return attempt_failed(
+        ledger, job, item.error, item.backtrace, retry_after=item.retry_after, is_last=item.end == DEAD
+    )
 
 
-def attempt_failed(ledger: Ledger, job: Job, error: str, backtrace: str | None = None) -> FailedJob:
+def attempt_failed(
+    ledger: Ledger,
+    job: Job,
+    error: str,
+    backtrace: str | None = None,
+    *,
+    retry_after: int | None = None,
+    is_last: bool = False,
+) -> FailedJob:
     """Record the error, then retry later if attempts are left and the job has not expired, else bury it."""
     job.failures += 1
     remaining = max(0, job.max_retries - job.attempt)
-    if endings.is_expired(ledger, job):
+    if is_last or endings.is_expired(ledger, job):
         remaining = 0
-    due = ledger.now + _delay(job) if remaining else None
+    due = None
+    if remaining:
+        due = ledger.now + (_delay(job) if retry_after is None else retry_after)
     answer = FailedJob(RETRYING if remaining else DEAD, due, remaining, job.attempt)
     job.outcome = json_text(answer)
     endings.record_error(ledger, job, error, backtrace)
@@ -73,6 +87,18 @@ def attempt_failed(ledger: Ledger, job: Job, error: str, backtrace: str | None =
             hostname=None,
             outcome=job.outcome,
         )
+    return answer
+
+
+def _cancel(ledger: Ledger, job: Job, item: Failure) -> FailedJob:
+    """The worker has found that the job is not to be done: that is no failure, but the reason is kept as an error."""
+    answer = FailedJob(CANCELLED, None, 0, job.attempt)
+    job.outcome = json_text(answer)
+    job.failed_at = ledger.now
+    if item.error:
+        endings.record_error(ledger, job, item.error, item.backtrace)
+    ledger.execute("UPDATE job SET failed_at = ?, lost_leases = 0 WHERE seq = ?", (ledger.now, job.seq))
+    endings.cancel(ledger, job, item.error)
     return answer
 
 

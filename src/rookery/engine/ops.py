@@ -176,12 +176,14 @@ class Acked(msgspec.Struct, frozen=True):
 
 
 class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One attempt that its worker gave up."""
+    """One attempt that its worker gave up; it may say when the next one is to come, or that there is to be none."""
 
     job_id: str
     lease: int | None = None
     error: str = ""
     backtrace: str | None = None
+    retry_after: int | None = None
+    end: str | None = None
 
 
 class Fail(Operation, frozen=True):

@@ -29,6 +29,7 @@ from rookery.http.call import Answer, Call, Work, decode, hot_route, json_answer
 from rookery.http.errors import invalid, refused
 from rookery.http.values import Raw, duration, given_json, lease_number, lease_text
 from rookery.model.instants import format_instant
+from rookery.model.job import CANCELLED, DEAD
 from rookery.model.names import shown_name
 
 DEFAULT_WAIT: Final = 30.0
@@ -39,6 +40,7 @@ MOST_JOBS: Final = 512
 MOST_QUEUES: Final = 1000
 MOST_TOKENS: Final = 10**15
 LONGEST_LEASE: Final = 86_400
+_ENDS: Final = (DEAD, CANCELLED)
 
 
 class FetchRequest(msgspec.Struct):
@@ -141,10 +143,18 @@ class FailRequest(msgspec.Struct):
     lease_token: Annotated[str | None, says("From fetch")] = None
     error: Annotated[str | None, says("What went wrong")] = None
     backtrace: Annotated[str | None, says("Where")] = None
+    retry_after: Annotated[
+        str | None,
+        says("A duration: the next attempt, if one is left, comes after exactly this long, whatever the job's backoff"),
+    ] = None
+    end: Annotated[
+        str | None,
+        says("`dead`: there is no further attempt, however many are left; `cancelled`: the job is not to be done"),
+    ] = None
 
 
 class FailAnswer(msgspec.Struct):
-    """What becomes of the job."""
+    """What becomes of the job: `retrying`, `dead` or `cancelled`."""
 
     status: str
     next_attempt_at: str | None
@@ -331,11 +341,23 @@ def ack_batch(call: Call, body: bytes) -> Work:
 
 def fail(call: Call, body: bytes) -> Work:
     """The attempt has failed."""
-    request = decode(_fail_decoder, body or b"{}")
-    item = Failure(
-        call.params["job_id"], lease_number(request.lease_token), request.error or "", request.backtrace or None
-    )
+    item = _failure(call.params["job_id"], decode(_fail_decoder, body or b"{}"))
     return Work(Fail(items=[item], namespace=call.namespace), _failed)
+
+
+def _failure(job_id: str, request: FailRequest) -> Failure:
+    if request.end and request.end not in _ENDS:
+        raise invalid(f"end must be one of {', '.join(_ENDS)}, not {request.end!r}")
+    if request.end and request.retry_after:
+        raise invalid("retry_after cannot be given together with end: there is no further attempt")
+    return Failure(
+        job_id,
+        lease_number(request.lease_token),
+        request.error or "",
+        request.backtrace or None,
+        duration(request.retry_after, 0, "retry_after") if request.retry_after else None,
+        request.end or None,
+    )
 
 
 def _failed(failed: Failed) -> Answer:

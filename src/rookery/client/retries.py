@@ -1,0 +1,36 @@
+"""When a request that went wrong is sent again, and how long to wait before."""
+
+import os
+from typing import Any, Final
+
+from rookery.client.errors import AnswerTimeout, ApiError, Overloaded, RookeryError, ServerUnreachable
+from rookery.client.requests import Request, Retry
+
+RETRIES: Final = 3
+FIRST_PAUSE: Final = 0.1
+LONGEST_PAUSE: Final = 5.0
+MOST_PATIENCE: Final = 30.0
+"""Seconds: a server that asks for more is taken at its word, and the caller is told."""
+_TEMPORARY: Final = frozenset({502, 503, 504})
+
+
+def pause_before_retry(request: Request[Any], error: RookeryError, retries_so_far: int) -> float | None:
+    """Seconds to wait before the request is sent again, or None if it must not be."""
+    if isinstance(error, Overloaded):
+        told = error.retry_after
+        return told + jittered(retries_so_far) if told <= MOST_PATIENCE and error.code != "BUDGET_EXCEEDED" else None
+    return jittered(retries_so_far) if _may_be_repeated(request, error) else None
+
+
+def _may_be_repeated(request: Request[Any], error: RookeryError) -> bool:
+    is_safe = request.retry is Retry.SAFE
+    if isinstance(error, ServerUnreachable):
+        return not isinstance(error, AnswerTimeout) and (is_safe or not error.was_sent)
+    is_temporary = isinstance(error, ApiError) and error.status in _TEMPORARY and error.code != "SEARCH_TIMEOUT"
+    return is_safe and is_temporary
+
+
+def jittered(retries_so_far: int) -> float:
+    """A pause that doubles each time, up to a limit, and anything from half of it to all of it."""
+    pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(retries_so_far, 10))
+    return pause * (0.5 + int.from_bytes(os.urandom(2)) / 131072)
