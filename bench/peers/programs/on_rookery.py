@@ -1,1 +1,36 @@
-"""Rookery."""
+"""Rookery: its defaults, which keep finished jobs with their timelines."""
+
+import threading
+
+import stopwatch
+
+from rookery import App
+
+app = App(stopwatch.SERVER)
+
+
+@app.job
+async def send(to: str, template: str, n: int) -> None:
+    stopwatch.mark(n)
+
+
+def enqueue(n: int) -> None:
+    send.enqueue_sync(**stopwatch.payload(n))
+
+
+def left() -> int:
+    """Jobs that wait, and those that a worker holds."""
+    return sum(app.sync_client.count(queue="send", state=[state]) for state in ("pending", "active"))
+
+
+def work() -> None:
+    """Ten threads: fetch a few, do them, ack them."""
+    for _ in range(stopwatch.CONCURRENCY):
+        threading.Thread(target=_work).start()
+
+
+def _work() -> None:
+    while True:
+        for job in (jobs := app.sync_client.fetch_many(["send"], count=10, wait=5)):
+            stopwatch.mark(job.payload["n"])
+        app.sync_client.ack_many(jobs)
