@@ -19,6 +19,7 @@ Made from `async_client.py` by `tools/make_sync_client.py`: change that one.
 
 REPLACEMENTS = (
     (r"import asyncio\n", "import time\n"),
+    (r"\baclosing\b", "closing"),
     (r"asyncio\.sleep", "time.sleep"),
     (r"\bmonotonic\(", "time.monotonic("),
     (r"from time import monotonic\n", ""),

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from rookery.client.records import Job
+    from rookery.client.reports import BulkStatus
     from rookery.client.requests import Response
 
 
@@ -121,6 +122,17 @@ class JobFailed(RookeryError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.job,)
+
+
+class BulkFailed(RookeryError):
+    """An action on many jobs ended before it was through, or was cancelled; `status` is how far it got."""
+
+    def __init__(self, status: "BulkStatus") -> None:
+        super().__init__(f"{status.action} ended after {status.processed} of {status.total} jobs: {status.error}")
+        self.status = status
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.status,)
 
 
 _BY_CODE: Final[dict[tuple[int, str], type[ApiError]]] = {

@@ -14,18 +14,22 @@ MOST_PATIENCE: Final = 30.0
 _TEMPORARY: Final = frozenset({502, 503, 504})
 
 
-def pause_before_retry(request: Request[Any], error: RookeryError, retries_so_far: int) -> float | None:
-    """Seconds to wait before the request is sent again, or None if it must not be."""
+def pause_before_retry(
+    request: Request[Any], error: RookeryError, retries_so_far: int, *, is_stream: bool = False
+) -> float | None:
+    """Seconds to wait before the request is sent again, or None if it must not be. A silent stream is broken too."""
     if isinstance(error, Overloaded):
         told = error.retry_after
         return told + jittered(retries_so_far) if told <= MOST_PATIENCE and error.code != "BUDGET_EXCEEDED" else None
+    if isinstance(error, AnswerTimeout):
+        return jittered(retries_so_far) if is_stream else None
     return jittered(retries_so_far) if _may_be_repeated(request, error) else None
 
 
 def _may_be_repeated(request: Request[Any], error: RookeryError) -> bool:
     is_safe = request.retry is Retry.SAFE
     if isinstance(error, ServerUnreachable):
-        return not isinstance(error, AnswerTimeout) and (is_safe or not error.was_sent)
+        return is_safe or not error.was_sent
     is_temporary = isinstance(error, ApiError) and error.status in _TEMPORARY and error.code != "SEARCH_TIMEOUT"
     return is_safe and is_temporary
 
