@@ -5,8 +5,8 @@ from html import escape
 from bench.peers.measuring import Row
 from bench.peers.systems import ROOKERY
 
-WIDTH = 860
-_LABELS = 270
+WIDTH = 900
+_LABELS = 310
 _FIGURES = 80
 _BAR, _STEP = 18, 26
 _STYLE = """
@@ -70,7 +70,7 @@ def _group(body: list[str], top: int, title: str, rows: list[Row], index: int) -
         name, kept = _label(row)
         body.append(
             f'<text x="{_LABELS - 10}" y="{top + 14}" text-anchor="end">{escape(name)}'
-            f'<tspan class="kept">{escape(kept)}</tspan></text>'
+            f'<tspan class="kept" dx="6">{escape(kept)}</tspan></text>'
         )
         body.append(f'<rect class="{_kind(row)}" x="{_LABELS}" y="{top}" width="{width:.1f}" height="{_BAR}" rx="3"/>')
         body.append(f'<text x="{_LABELS + width + 8:.1f}" y="{top + 14}">{rate:,.0f}</text>')
@@ -79,8 +79,10 @@ def _group(body: list[str], top: int, title: str, rows: list[Row], index: int) -
 
 
 def _label(row: Row) -> tuple[str, str]:
-    kept = "" if row.system is ROOKERY else f"  {row.system.server.name}"
-    return row.system.name, kept
+    """The system's name, and what it keeps its jobs in when that is another program."""
+    server = row.system.server
+    names = [] if row.system.environment == "rookery" or server.name == row.system.name else [server.name]
+    return row.system.name, ", ".join([*names, server.syncs])
 
 
 def _kind(row: Row) -> str:

@@ -62,12 +62,12 @@ def figures(rows: list[Row]) -> str:
     """The main table. Ratios are a system's rate divided by Rookery's."""
     ours = next((row for row in rows if row.system is ROOKERY and row.is_measured), None)
     lines = [
-        "| system | jobs are kept in | on disk before the answer | enqueue/s | of Rookery | process/s | of Rookery |",
+        "| system | jobs are kept in | written to disk | enqueue/s | of Rookery | process/s | of Rookery |",
         "|---|---|---|--:|--:|--:|--:|",
     ]
     for row in rows:
         name, server = row.system.name, row.system.server
-        start = f"| {name} | {server.name} | {'yes' if server.is_on_disk else 'no'}"
+        start = f"| {name} | {server.name} | {server.syncs}"
         if not row.is_measured:
             lines.append(f"{start} | {_cell(row.problem or 'not run')} | | | |")
             continue
@@ -91,10 +91,7 @@ def _standing(rows: list[Row]) -> str:
             (row for row in rows if row.is_measured and row.median[index] > ours.median[index]),
             key=lambda row: -row.median[index],
         )
-        names = ", ".join(
-            f"{row.system.name} ({row.system.server.name}; {row.median[index] / ours.median[index]:.1f} times)"
-            for row in ahead
-        )
+        names = ", ".join(f"{_name(row)} {row.median[index] / ours.median[index]:.1f} times" for row in ahead)
         sentences.append(f"Faster than Rookery at {what}: {names or 'none'}.")
     return "\n".join(sentences)
 
@@ -107,8 +104,7 @@ def _promises(rows: list[Row]) -> str:
     for row in rows:
         system = row.system
         versions = ", ".join(f"{name} {version}" for name, version in row.versions.items())
-        label = f"{system.name} ({system.server.name})"
-        lines.append(f"| {label} | {system.server.survives} | {system.after_kill} | {system.runs} | {versions} |")
+        lines.append(f"| {_name(row)} | {system.server.survives} | {system.after_kill} | {system.runs} | {versions} |")
     return "\n".join(lines)
 
 
@@ -118,13 +114,18 @@ def _commands(rows: list[Row]) -> str:
         system = row.system
         program = f"{'node' if system.environment == 'node' else 'python'} {' '.join(system.program)}"
         lines += [
-            f"# {system.name} ({system.server.name})",
+            f"# {_name(row)}",
             system.server.command,
             f"{program} enqueue 0 {row.counts.enqueue}",
             " ".join(system.worker).replace("BIN/", ""),
             "",
         ]
     return "\n".join(["```", *lines[:-1], "```"])
+
+
+def _name(row: Row) -> str:
+    """The system, told apart from the same system with another setting."""
+    return f"{row.system.name} ({row.system.server.syncs})"
 
 
 def _rate(rate: float) -> str:

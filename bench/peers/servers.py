@@ -67,6 +67,8 @@ class Server:
     """A server program with its settings, and what those mean for a job that was taken in."""
 
     name: str
+    syncs: str
+    """When what it has taken in is on the disk, in a few words."""
     start: Callable[[Path], AbstractContextManager[str]]
     program: Callable[[], str]
     package: str
@@ -85,7 +87,8 @@ class Server:
 
 
 REDIS = Server(
-    name="Redis, fsync every second",
+    name="Redis",
+    syncs="fsync every second",
     start=partial(_redis, appendfsync="everysec"),
     program=lambda: "redis-server",
     package="redis-server",
@@ -94,7 +97,8 @@ REDIS = Server(
     is_on_disk=False,
 )
 REDIS_ALWAYS = Server(
-    name="Redis, fsync always",
+    name="Redis",
+    syncs="fsync always",
     start=partial(_redis, appendfsync="always"),
     program=lambda: "redis-server",
     package="redis-server",
@@ -104,6 +108,7 @@ REDIS_ALWAYS = Server(
 )
 POSTGRESQL = Server(
     name="PostgreSQL",
+    syncs="fsync always",
     start=_postgresql,
     program=partial(_postgresql_program, "postgres"),
     package="postgresql",
@@ -112,7 +117,8 @@ POSTGRESQL = Server(
     is_on_disk=True,
 )
 BEANSTALKD = Server(
-    name="beanstalkd, fsync every 50 ms",
+    name="beanstalkd",
+    syncs="fsync every 50 ms",
     start=_beanstalkd,
     program=lambda: "beanstalkd",
     package="beanstalkd",
@@ -121,7 +127,8 @@ BEANSTALKD = Server(
     is_on_disk=False,
 )
 BEANSTALKD_ALWAYS = Server(
-    name="beanstalkd, fsync always",
+    name="beanstalkd",
+    syncs="fsync always",
     start=lambda place: _beanstalkd(place, "-f0"),
     program=lambda: "beanstalkd",
     package="beanstalkd",
@@ -130,7 +137,8 @@ BEANSTALKD_ALWAYS = Server(
     is_on_disk=True,
 )
 ROOKERY = Server(
-    name="Rookery (SQLite)",
+    name="SQLite in the server",
+    syncs="fsync always",
     start=_rookery,
     program=lambda: "rookery",
     package="",

@@ -64,7 +64,7 @@ def test_the_table_relates_every_figure_to_rookery() -> None:
     table = report.figures([row("rookery", (1000.0, 4000.0)), row("celery", (500.0, 400.0))])
 
     celery = next(line for line in table.splitlines() if "Celery" in line)
-    assert "| no | 500 (500 to 500) | 0.50 | 400 (400 to 400) | 0.10 |" in celery
+    assert "| fsync every second | 500 (500 to 500) | 0.50 | 400 (400 to 400) | 0.10 |" in celery
 
 
 def test_a_system_that_failed_is_listed_with_its_reason_and_no_figure() -> None:
@@ -91,7 +91,7 @@ def test_the_section_says_who_is_faster_than_rookery() -> None:
     rows = [row("rookery", (1000.0, 4000.0)), row("beanstalkd", (9000.0, 300.0)), row("saq", (2000.0, 100.0))]
     text = report.section(RUN, rows, "chart.svg")
 
-    assert "enqueuing one by one: beanstalkd (beanstalkd, fsync every 50 ms; 9.0 times), SAQ (Redis" in text
+    assert "enqueuing one by one: beanstalkd (fsync every 50 ms) 9.0 times, SAQ (fsync every second) 2.0" in text
     assert "Faster than Rookery at processing: none." in text
 
 
@@ -145,6 +145,14 @@ def test_all_of_the_chart_lies_inside_its_frame() -> None:
         assert float(bar.get("y", 0)) + float(bar.get("height", 0)) <= height
     for text in drawn.iter("{http://www.w3.org/2000/svg}text"):
         assert 0 < float(text.get("y", 0)) < height
+
+
+def test_labels_of_the_chart_have_room() -> None:
+    drawn = ElementTree.fromstring(chart.draw([row(system.key, (1.0, 1.0)) for system in SYSTEMS]))
+
+    labels = [text for text in drawn.iter("{http://www.w3.org/2000/svg}text") if text.get("text-anchor") == "end"]
+    assert len(labels) == 2 * len(SYSTEMS)
+    assert [text for text in labels if 6.9 * len("".join(text.itertext())) > float(text.get("x", 0))] == []
 
 
 def test_a_chart_of_nothing_is_still_a_chart() -> None:

@@ -20,7 +20,8 @@ def enqueue(n: int) -> None:
 
 def left() -> int:
     """Jobs that wait, and those that a worker holds."""
-    return sum(app.sync_client.count(queue="send", state=[state]) for state in ("pending", "active"))
+    queue = app.sync_client.queue("send")
+    return queue.pending + queue.active
 
 
 def work() -> None:
@@ -31,6 +32,6 @@ def work() -> None:
 
 def _work() -> None:
     while True:
-        for job in (jobs := app.sync_client.fetch_many(["send"], count=10, wait=5)):
+        for job in (jobs := app.sync_client.fetch_many(["send"], count=10, timeout=5)):
             stopwatch.mark(job.payload["n"])
         app.sync_client.ack_many(jobs)
