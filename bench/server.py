@@ -79,8 +79,17 @@ def process(command: list[str], address_flag: str, address: str, user: str | Non
                 raise RuntimeError(f"the server did not start: {log.read()[-1000:].decode(errors='replace')}")
             yield Running(port, server.pid)
         finally:
-            server.terminate()
-            server.wait(30)
+            _stop(server)
+
+
+def _stop(server: subprocess.Popen[bytes]) -> None:
+    server.terminate()
+    try:
+        server.wait(30)
+    except subprocess.TimeoutExpired:
+        server.kill()
+        server.wait()
+        raise
 
 
 def _is_listening(server: subprocess.Popen[bytes], port: int) -> bool:

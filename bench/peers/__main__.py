@@ -6,18 +6,15 @@ docs/benchmarks.md. The first run installs for a few minutes; the measurements t
 
 import argparse
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 
 from bench.peers import chart, machine, report
 from bench.peers.installing import (
     PROGRAMS,
-    NotInstalled,
     install_node,
     install_python,
     install_server,
@@ -25,7 +22,7 @@ from bench.peers.installing import (
     node_versions,
     python_versions,
 )
-from bench.peers.measuring import Counts, Failure, Installed, Row, counts_for, measure
+from bench.peers.measuring import Counts, Installed, Row, counts_for, measure
 from bench.peers.systems import SYSTEMS, System
 
 ROOT = Path(__file__).parent.parent.parent
@@ -101,7 +98,7 @@ def _install(rows: list[Row], cache: Path) -> dict[str, Installed]:
         try:
             done[row.system.key] = installed = _installed(row.system, cache)
             row.versions = installed.versions
-        except (NotInstalled, OSError, subprocess.SubprocessError) as error:
+        except Exception as error:
             row.problem = f"not run: {error}"
             _say(f"{row.system.key}: {row.problem}")
     return done
@@ -111,19 +108,24 @@ def _installed(system: System, cache: Path) -> Installed:
     _say(f"installing what {system.key} needs")
     install_server(system.server)
     if system.environment == "rookery":
-        programs = Path(sys.executable).parent
-        return Installed(system, programs, sys.executable, PROGRAMS, {"rookery": version("rookery")})
+        return _in_python(system, Path(sys.executable).parent)
     if system.environment == "node":
         directory = install_node(cache)
         node = node_program(directory)
         return Installed(system, directory, node, directory, node_versions(directory, system.packages))
-    programs = install_python(system.environment, cache)
+    return _in_python(system, install_python(system.environment, cache))
+
+
+def _in_python(system: System, programs: Path) -> Installed:
     versions = python_versions(programs, system.packages)
     return Installed(system, programs, str(programs / "python"), PROGRAMS, versions)
 
 
 def _measure(rows: list[Row], installed: dict[str, Installed], options: argparse.Namespace, place: Path) -> None:
-    """A burst of each to learn how many jobs to give it, then the rounds; a system that fails takes no further part."""
+    """A burst of each to learn how many jobs to give it, then the rounds.
+
+    Whatever goes wrong with a system is told in its row; it takes no further part.
+    """
     first_round = 1 if options.jobs else 0
     for number in range(first_round, options.rounds + 1):
         title = f"round {number} of {options.rounds}" if number else "calibration"
@@ -136,7 +138,7 @@ def _measure(rows: list[Row], installed: dict[str, Installed], options: argparse
             directory.mkdir()
             try:
                 rates = measure(installed[row.system.key], row.counts, directory)
-            except (Failure, OSError, RuntimeError, subprocess.SubprocessError) as failure:
+            except Exception as failure:
                 row.problem = f"failed: {failure}"
                 _say(f"{title}: {row.system.key} {row.problem}")
                 continue

@@ -5,10 +5,10 @@ was left out or done twice is found.
 """
 
 import os
+import signal
 import statistics
 import struct
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -142,6 +142,7 @@ def _process(installed: Installed, server: str, count: int, place: Path) -> floa
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
+            start_new_session=True,
         )
         try:
             _wait_for(worker, marks, count)
@@ -178,11 +179,12 @@ def _wait_until_settled(installed: Installed, server: str) -> None:
 
 
 def _stop(worker: subprocess.Popen[bytes]) -> None:
+    """Ask it to end; if it does not, end it with the processes it has started."""
     worker.terminate()
     try:
         worker.wait(15)
     except subprocess.TimeoutExpired:
-        worker.kill()
+        os.killpg(worker.pid, signal.SIGKILL)
         worker.wait()
 
 
@@ -216,7 +218,7 @@ def _run(installed: Installed, server: str, *arguments: str) -> str:
 def _environment(installed: Installed, server: str, jobs: int = 0, marks: Path | None = None) -> dict[str, str]:
     """Ours, with what the programs need; only Rookery sees the project's own path."""
     environment = {**os.environ, "BENCH_SERVER": server, "BENCH_JOBS": str(jobs), "BENCH_MARKS": str(marks or "")}
-    own = [environment.get("PYTHONPATH", "")] if installed.interpreter == sys.executable else []
+    own = [environment.get("PYTHONPATH", "")] if installed.system.environment == "rookery" else []
     environment["PYTHONPATH"] = os.pathsep.join([str(PROGRAMS), *filter(None, own)])
     return environment
 

@@ -3,6 +3,7 @@ and an empty directory, and ended by its process id. Servers that run already ar
 
 import os
 import pwd
+import re
 import shutil
 import subprocess
 import time
@@ -81,9 +82,11 @@ class Server:
         return shutil.which(self.program()) is not None
 
     def version(self) -> str:
-        """What the program itself says."""
+        """Its name and version, as the program tells it."""
         flag = "-v" if self.package == "beanstalkd" else "--version"
-        return subprocess.run([self.program(), flag], capture_output=True, text=True, check=True).stdout.strip()
+        told = subprocess.run([self.program(), flag], capture_output=True, text=True, check=True).stdout
+        found = re.search(r"\d+(\.\d+)+", told)
+        return f"{self.name} {found[0] if found else told.strip()}"
 
 
 REDIS = Server(
