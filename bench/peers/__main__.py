@@ -137,19 +137,20 @@ def _measure(rows: list[Row], installed: dict[str, Installed], options: argparse
             directory = place / f"{row.system.key}-{number}"
             directory.mkdir()
             try:
-                rates = measure(installed[row.system.key], row.counts, directory)
+                measured = measure(installed[row.system.key], row.counts, directory)
             except Exception as failure:
                 row.problem = f"failed: {failure}"
                 _say(f"{title}: {row.system.key} {row.problem}")
                 continue
             finally:
                 shutil.rmtree(directory, ignore_errors=True)
+            rates = measured.rates
             _say(
                 f"{title}: {row.system.key:18} enqueue {rates.enqueue:8,.0f}/s ({row.counts.enqueue:,} jobs)"
                 f"   process {rates.process:8,.0f}/s ({row.counts.process:,} jobs)"
             )
             if number:
-                row.rates.append(rates)
+                row.add(measured)
             if number < options.rounds:
                 row.counts = counts_for(rates, options.seconds)
 

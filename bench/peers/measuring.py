@@ -1,7 +1,7 @@
 """One measurement of one system: enqueue jobs one by one, then let one worker process do jobs that wait already.
 
-Every job leaves a mark with its time (programs/stopwatch.py), so the worker's own start does not count, and a job that
-was left out or done twice is found.
+Every job leaves a mark with its time (programs/stopwatch.py), so the worker's own start does not count, and jobs that
+were left out or done twice are found.
 """
 
 import os
@@ -43,6 +43,13 @@ class Rates(NamedTuple):
     process: float
 
 
+class Measured(NamedTuple):
+    """One measurement: its rates, and how many jobs were done more than once."""
+
+    rates: Rates
+    again: int
+
+
 class Failure(Exception):
     """A system did not do the work; the message says what happened."""
 
@@ -77,7 +84,16 @@ class Row:
     versions: dict[str, str] = field(default_factory=dict)
     rates: list[Rates] = field(default_factory=list)
     counts: Counts = CALIBRATION
+    processed: int = 0
+    again: int = 0
+    """Of those that were processed in all rounds, how many were done more than once."""
     problem: str = ""
+
+    def add(self, measured: Measured) -> None:
+        """Another round."""
+        self.rates.append(measured.rates)
+        self.processed += self.counts.process
+        self.again += measured.again
 
     @property
     def is_measured(self) -> bool:
@@ -105,17 +121,19 @@ def counts_for(rates: Rates, seconds: float) -> Counts:
     return Counts(enqueue, min(process, 2 * enqueue))
 
 
-def measure(installed: Installed, counts: Counts, place: Path) -> Rates:
+def measure(installed: Installed, counts: Counts, place: Path) -> Measured:
     """Both figures, on servers that start empty in new directories under the place."""
     with _server(installed, place / "server") as server:
         seconds = _enqueue(installed, server, 0, counts.enqueue)
         if counts.process >= counts.enqueue:
             if counts.process > counts.enqueue:
                 _enqueue(installed, server, counts.enqueue, counts.process - counts.enqueue)
-            return Rates(counts.enqueue / seconds, _process(installed, server, counts.process, place))
+            rate, again = _process(installed, server, counts.process, place)
+            return Measured(Rates(counts.enqueue / seconds, rate), again)
     with _server(installed, place / "second") as server:
         _enqueue(installed, server, 0, counts.process)
-        return Rates(counts.enqueue / seconds, _process(installed, server, counts.process, place))
+        rate, again = _process(installed, server, counts.process, place)
+    return Measured(Rates(counts.enqueue / seconds, rate), again)
 
 
 @contextmanager
@@ -131,7 +149,7 @@ def _enqueue(installed: Installed, server: str, first: int, count: int) -> float
     return float(_run(installed, server, "enqueue", str(first), str(count)))
 
 
-def _process(installed: Installed, server: str, count: int, place: Path) -> float:
+def _process(installed: Installed, server: str, count: int, place: Path) -> tuple[float, int]:
     marks = place / "marks"
     marks.write_bytes(bytes(9 * count))
     with tempfile.TemporaryFile() as log:
@@ -152,7 +170,7 @@ def _process(installed: Installed, server: str, count: int, place: Path) -> floa
             raise Failure(f"{failure} {_last_lines(log.read())}".strip()) from None
         finally:
             _stop(worker)
-    return rate_of(marks.read_bytes())
+    return rate_in(marks.read_bytes())
 
 
 def _wait_for(worker: subprocess.Popen[bytes], marks: Path, count: int) -> None:
@@ -188,14 +206,14 @@ def _stop(worker: subprocess.Popen[bytes]) -> None:
         worker.wait()
 
 
-def rate_of(marks: bytes) -> float:
-    """Jobs a second from the first mark to the last; every job must have been done exactly once."""
+def rate_in(marks: bytes) -> tuple[float, int]:
+    """Jobs a second from the first mark to the last, and how many were done more than once; none may be left out."""
     count = len(marks) // 9
     times: tuple[int, ...] = struct.unpack(f"<{count}q", marks[count:])
-    missing, again = marks[:count].count(0), count - marks[:count].count(0) - marks[:count].count(1)
-    if missing or again:
-        raise Failure(f"of {count} jobs {missing} were not done and {again} more than once")
-    return (count - 1) / max((max(times) - min(times)) / 1e9, 1e-9)
+    missing, once = marks[:count].count(0), marks[:count].count(1)
+    if missing:
+        raise Failure(f"{missing} of {count} jobs were not done")
+    return (count - 1) / max((max(times) - min(times)) / 1e9, 1e-9), count - once
 
 
 def _run(installed: Installed, server: str, *arguments: str) -> str:
@@ -218,8 +236,9 @@ def _run(installed: Installed, server: str, *arguments: str) -> str:
 def _environment(installed: Installed, server: str, jobs: int = 0, marks: Path | None = None) -> dict[str, str]:
     """Ours, with what the programs need; only Rookery sees the project's own path."""
     environment = {**os.environ, "BENCH_SERVER": server, "BENCH_JOBS": str(jobs), "BENCH_MARKS": str(marks or "")}
-    own = [environment.get("PYTHONPATH", "")] if installed.system.environment == "rookery" else []
-    environment["PYTHONPATH"] = os.pathsep.join([str(PROGRAMS), *filter(None, own)])
+    own = environment.get("PYTHONPATH", "") if installed.system.environment == "rookery" else ""
+    paths = [PROGRAMS, *(Path(path).absolute() for path in own.split(os.pathsep) if path)]
+    environment["PYTHONPATH"] = os.pathsep.join(map(str, paths))
     return environment
 
 

@@ -1,6 +1,7 @@
 """The figures as text: the table, the rest of the section, and its place in docs/benchmarks.md."""
 
 import platform
+import textwrap
 from dataclasses import dataclass
 from datetime import date
 
@@ -37,29 +38,37 @@ def put_into(document: str, section: str) -> str:
 
 def section(run: Run, rows: list[Row], chart: str) -> str:
     """All that is written between the markers."""
-    amount = (
+    rounds = "1 round" if run.rounds == 1 else f"{run.rounds} rounds, the systems in turn in each"
+    jobs = (
         f"{run.jobs:,} jobs each"
         if run.jobs
-        else f"as many jobs as take about {run.seconds:g} seconds, by a short burst before and by the round before"
+        else f"as many jobs as take about {run.seconds:g} s, by a short burst at the beginning and by the round before"
     )
     parts = [
-        f"One run of `{run.command}`, {run.date}: {run.rounds} rounds, the systems in turn in each, {amount}; "
-        f"{run.minutes:.0f} minutes. Figures are medians, with the lowest and the highest round.",
-        f"Machine: {run.machine.described()}. Python {platform.python_version()}; " + "; ".join(run.servers) + ".",
+        f"`{run.command}` on {run.date}: {rounds}, {jobs}; {run.minutes:.0f} minutes. Figures are medians, with the "
+        "lowest and the highest round in brackets; ratios are to Rookery's.",
+        f"Machine: {run.machine.described()}. Python {platform.python_version()}; {'; '.join(run.servers)}.",
         f"![Jobs a second, enqueued one by one and processed]({chart})",
         figures(rows),
+        _remarks(rows),
         _standing(rows),
         "What each system promises in the configuration that was measured, and how it ran:",
         _promises(rows),
-        "The commands. DIR is an empty directory, PORT a free port, SERVER the address of the server; the "
-        "programs are in `bench/peers/programs/`:",
+        "The commands, with the number of jobs in the last round. DIR is an empty directory, PORT a free port, SERVER "
+        "the server's address; the programs are in `bench/peers/programs/`.",
         _commands(rows),
     ]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    return "\n\n".join(_wrapped(part) for part in parts if part) + "\n"
+
+
+def _wrapped(part: str) -> str:
+    """Prose in lines of the usual length; tables, lists and code as they are."""
+    is_prose = not part.startswith(("|", "- ", "```", "!"))
+    return textwrap.fill(part, 120, break_long_words=False, break_on_hyphens=False) if is_prose else part
 
 
 def figures(rows: list[Row]) -> str:
-    """The main table. Ratios are a system's rate divided by Rookery's."""
+    """The main table; a ratio is a system's rate divided by Rookery's."""
     ours = next((row for row in rows if row.system is ROOKERY and row.is_measured), None)
     lines = [
         "| system | jobs are kept in | written to disk | enqueue/s | of Rookery | process/s | of Rookery |",
@@ -69,7 +78,7 @@ def figures(rows: list[Row]) -> str:
         name, server = row.system.name, row.system.server
         start = f"| {name} | {server.name} | {server.syncs}"
         if not row.is_measured:
-            lines.append(f"{start} | {_cell(row.problem or 'not run')} | | | |")
+            lines.append(f"{start} | {row.problem.partition(':')[0] or 'not run'} | | | |")
             continue
         cells = []
         for index in (0, 1):
@@ -80,20 +89,29 @@ def figures(rows: list[Row]) -> str:
     return "\n".join(lines)
 
 
+def _remarks(rows: list[Row]) -> str:
+    """What went wrong, and what was done more than once."""
+    lines = [f"- {_name(row)} {_line(row.problem)}" for row in rows if row.problem]
+    lines += [
+        f"- {_name(row)}: of {row.processed:,} jobs {row.again:,} were done more than once, without any failure."
+        for row in rows
+        if row.is_measured and row.again
+    ]
+    return "\n".join(lines)
+
+
 def _standing(rows: list[Row]) -> str:
     """Who is ahead of Rookery, in so many words."""
     ours = next((row for row in rows if row.system is ROOKERY and row.is_measured), None)
     if ours is None:
         return ""
-    sentences = []
+    lines = []
     for index, what in enumerate(("enqueuing one by one", "processing")):
-        ahead = sorted(
-            (row for row in rows if row.is_measured and row.median[index] > ours.median[index]),
-            key=lambda row: -row.median[index],
-        )
-        names = ", ".join(f"{_name(row)} {row.median[index] / ours.median[index]:.1f} times" for row in ahead)
-        sentences.append(f"Faster than Rookery at {what}: {names or 'none'}.")
-    return "\n".join(sentences)
+        rates = {_name(row): row.median[index] / ours.median[index] for row in rows if row.is_measured}
+        ahead = sorted(((ratio, name) for name, ratio in rates.items() if ratio > 1), reverse=True)
+        names = ", ".join(f"{name} {ratio:.1f} times" for ratio, name in ahead)
+        lines.append(f"- Faster than Rookery at {what}: {names or 'none'}.")
+    return "\n".join(lines)
 
 
 def _promises(rows: list[Row]) -> str:
@@ -109,18 +127,14 @@ def _promises(rows: list[Row]) -> str:
 
 
 def _commands(rows: list[Row]) -> str:
-    lines = []
+    servers = {f"{row.system.server.name}, {row.system.server.syncs}": row.system.server.command for row in rows}
+    lines = [line for name, command in servers.items() for line in (f"# {name}", command)]
     for row in rows:
-        system = row.system
-        program = f"{'node' if system.environment == 'node' else 'python'} {' '.join(system.program)}"
-        lines += [
-            f"# {_name(row)}",
-            system.server.command,
-            f"{program} enqueue 0 {row.counts.enqueue}",
-            " ".join(system.worker).replace("BIN/", ""),
-            "",
-        ]
-    return "\n".join(["```", *lines[:-1], "```"])
+        program = f"{'node' if row.system.environment == 'node' else 'python'} {' '.join(row.system.program)}"
+        worker = " ".join(row.system.worker).replace("BIN/", "")
+        lines += ["", f"# {_name(row)}", f"{program} enqueue 0 {row.counts.enqueue}"]
+        lines.append(f"{worker}  # {row.counts.process} jobs")
+    return "\n".join(["```sh", *lines, "```"])
 
 
 def _name(row: Row) -> str:
@@ -132,5 +146,5 @@ def _rate(rate: float) -> str:
     return f"{rate:,.0f}"
 
 
-def _cell(text: str) -> str:
-    return " ".join(text.replace("|", "/").split())
+def _line(text: str) -> str:
+    return " ".join(text.split())
