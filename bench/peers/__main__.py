@@ -6,6 +6,7 @@ docs/benchmarks.md. The first run installs for a few minutes; the measurements t
 
 import argparse
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -32,6 +33,8 @@ CHART = ROOT / "docs" / "benchmarks-peers.svg"
 
 def main() -> int:
     options = _options()
+    # So that whatever was started is ended when this is told to end.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     rows = [Row(system) for system in SYSTEMS if not options.only or system.key in options.only]
     begun = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="bench-peers-", dir=options.place) as name:

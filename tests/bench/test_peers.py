@@ -1,5 +1,7 @@
 """The comparison with other systems, without the other systems: counts, marks, tables, chart, document."""
 
+import os
+import shutil
 import struct
 from datetime import date
 from pathlib import Path
@@ -7,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 from bench.peers import chart, report
-from bench.peers.installing import HERE, PROGRAMS
+from bench.peers.installing import HERE, PROGRAMS, NotInstalled, install_server
 from bench.peers.machine import Machine, file_system_in, processor_in
 from bench.peers.measuring import BURST, MOST, Counts, Failure, Installed, Measured, Rates, Row, counts_for, rate_in
 from bench.peers.systems import ROOKERY, SYSTEMS
@@ -179,6 +181,23 @@ def test_a_workers_command_is_filled_in() -> None:
     assert installed.worker_command("redis://x")[:4] == ["/e/bin/rq", "worker", "--url", "redis://x"]
     installed = Installed(BY_KEY["bullmq"], Path("/n"), "/n/node24", Path("/n"), {})
     assert installed.worker_command("redis://x") == ["/n/node24", "on_bullmq.mjs", "work"]
+
+
+@pytest.mark.parametrize(
+    ("programs", "user", "text"),
+    [
+        ((), 0, "redis-server is missing, and there is no apt-get to install it"),
+        (("apt-get",), 1000, r"redis-server is missing: apt-get install redis-server \(this run is not root's\)"),
+    ],
+)
+def test_a_server_that_cannot_be_installed_is_named(
+    monkeypatch: pytest.MonkeyPatch, programs: tuple[str, ...], user: int, text: str
+) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: name if name in programs else None)
+    monkeypatch.setattr(os, "getuid", lambda: user)
+
+    with pytest.raises(NotInstalled, match=text):
+        install_server(BY_KEY["celery"].server)
 
 
 def test_the_machine_is_read_from_what_the_kernel_tells() -> None:
