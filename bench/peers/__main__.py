@@ -36,6 +36,9 @@ def main() -> int:
     # So that whatever was started is ended when this is told to end.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     rows = [Row(system) for system in SYSTEMS if not options.only or system.key in options.only]
+    if not options.no_write:
+        # Better now than after ten minutes.
+        report.put_into(DOCUMENT.read_text(), "")
     begun = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="bench-peers-", dir=options.place) as name:
         place = Path(name)
@@ -108,7 +111,7 @@ def _install(rows: list[Row], cache: Path) -> dict[str, Installed]:
 
 
 def _installed(system: System, cache: Path) -> Installed:
-    _say(f"installing what {system.key} needs")
+    _say(f"setting up {system.key}")
     install_server(system.server)
     if system.environment == "rookery":
         return _in_python(system, Path(sys.executable).parent)

@@ -35,9 +35,9 @@ ROOKERY = System(
     environment="rookery",
     packages=("rookery", "apsw"),
     program=("run.py", "on_rookery"),
-    worker=("BIN/python", "run.py", "on_rookery", "work"),
+    worker=("BIN/rookery", "worker", "on_rookery:app", "--concurrency", "10"),
     runs="coroutines; finished jobs are kept with their timeline and result",
-    after_kill="runs again when its lease ends",
+    after_kill="runs again when its lease ends (60 s)",
 )
 
 _CELERY = System(
