@@ -38,7 +38,7 @@ def _apt_install(package: str) -> None:
     if os.getuid() != 0:
         raise NotInstalled(f"{package} is missing: apt-get install {package} (this run is not root's)")
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    with _no_services():
+    with without_services(_POLICY):
         command = ["apt-get", "install", "--yes", "--quiet", "--no-install-recommends", package]
         if subprocess.run(command, env=environment, capture_output=True).returncode != 0:
             subprocess.run(["apt-get", "update", "--quiet"], env=environment, capture_output=True)
@@ -46,17 +46,17 @@ def _apt_install(package: str) -> None:
 
 
 @contextmanager
-def _no_services() -> Iterator[None]:
-    """Debian asks this file whether a package may start its service on being installed: it may not."""
-    if _POLICY.exists():
+def without_services(policy: Path) -> Iterator[None]:
+    """Debian asks this program whether a package may start its service on being installed: it may not."""
+    if policy.exists():
         yield
         return
-    _POLICY.write_text("#!/bin/sh\nexit 101\n")
-    _POLICY.chmod(0o755)
+    policy.write_text("#!/bin/sh\nexit 101\n")
+    policy.chmod(0o755)
     try:
         yield
     finally:
-        _POLICY.unlink()
+        policy.unlink()
 
 
 def install_python(name: str, cache: Path) -> Path:

@@ -3,13 +3,14 @@
 import os
 import shutil
 import struct
+import subprocess
 from datetime import date
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 from bench.peers import chart, report
-from bench.peers.installing import HERE, PROGRAMS, NotInstalled, install_server
+from bench.peers.installing import HERE, PROGRAMS, NotInstalled, install_server, without_services
 from bench.peers.machine import Machine, file_system_in, processor_in
 from bench.peers.measuring import BURST, MOST, Counts, Failure, Installed, Measured, Rates, Row, counts_for, rate_in
 from bench.peers.systems import ROOKERY, SYSTEMS
@@ -198,6 +199,21 @@ def test_a_server_that_cannot_be_installed_is_named(
 
     with pytest.raises(NotInstalled, match=text):
         install_server(BY_KEY["celery"].server)
+
+
+def test_while_packages_are_installed_no_service_may_start(tmp_path: Path) -> None:
+    policy = tmp_path / "policy"
+    with without_services(policy):
+        assert subprocess.run([policy]).returncode == 101
+    assert not policy.exists()
+
+
+def test_a_policy_that_is_there_already_is_left_alone(tmp_path: Path) -> None:
+    policy = tmp_path / "policy"
+    policy.write_text("mine")
+    with without_services(policy):
+        assert policy.read_text() == "mine"
+    assert policy.read_text() == "mine"
 
 
 def test_the_machine_is_read_from_what_the_kernel_tells() -> None:
