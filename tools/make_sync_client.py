@@ -40,7 +40,7 @@ def make() -> str:
     text = SOURCE.read_text().split('"""\n', 1)[1]
     for pattern, replacement in REPLACEMENTS:
         text = re.sub(pattern, replacement, text)
-    fixed = _ruff(HEAD + text, "check", "--fix", "--quiet", "--select", "I")
+    fixed = _ruff(HEAD + text, "check", "--fix", "--unsafe-fixes", "--quiet", "--select", "I,UP028")
     return _ruff(fixed, "format")
 
 

@@ -2,4 +2,4 @@
 
 from rookery.cli import main
 
-main()
+main(prog_name="rookery")

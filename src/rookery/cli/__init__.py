@@ -1,11 +1,14 @@
 """The `rookery` command. Each subcommand is loaded only when it is used, so that help comes at once."""
 
+import sys
 from importlib import import_module
-from typing import Final, NamedTuple
+from io import TextIOWrapper
+from typing import Any, Final, NamedTuple
 
 import click
+from click.core import ParameterSource
 
-from rookery.cli.flags import LOG_LEVELS
+from rookery.cli.flags import LOG_LEVELS, SwitchGroup, root_flags
 
 
 class Entry(NamedTuple):
@@ -68,7 +71,11 @@ COMMANDS: Final[dict[str, dict[str, Entry]]] = {
 _PLACES: Final = {name: entry.place for group in COMMANDS.values() for name, entry in group.items()}
 
 
-class LazyGroup(click.Group):
+INTERRUPTED: Final = 130
+"""The exit code after Ctrl-C."""
+
+
+class LazyGroup(SwitchGroup):
     """Knows the names of its commands; imports one when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -83,6 +90,14 @@ class LazyGroup(click.Group):
         command: click.Command = getattr(import_module(f"rookery.cli.{module}"), name)
         return command
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; Ctrl-C ends it as it ends other programs."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            click.echo(err=True)
+            raise click.exceptions.Exit(INTERRUPTED) from None
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The names with a line each, by task, without loading the commands."""
         width = max(map(len, _PLACES))
@@ -91,9 +106,38 @@ class LazyGroup(click.Group):
                 formatter.write_dl([(name.ljust(width), entry.text) for name, entry in entries.items()])
 
 
+def _print_version(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> None:
+    if is_wanted and not ctx.resilient_parsing:
+        from rookery.cli.version import version_line
+
+        click.echo(version_line())
+        ctx.exit()
+
+
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--log-level", type=LOG_LEVELS, default="info", help="What goes to stderr.")
+@root_flags
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Print the version."
+)
 @click.pass_context
-def main(ctx: click.Context, log_level: str) -> None:
+def main(ctx: click.Context, /, log_level: str, **flags: Any) -> None:
     """Rookery: a job server for any language."""
     ctx.obj = {"log_level": log_level}
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    _refuse_idle_flags(ctx, flags)
+
+
+def _refuse_idle_flags(ctx: click.Context, flags: dict[str, Any]) -> None:
+    """A flag in front of a command that would not heed it is an error."""
+    command = main.get_command(ctx, ctx.invoked_subcommand or "")
+    heeded = {parameter.name for parameter in command.params} if command else set(flags)
+    for option in main.params:
+        if (
+            option.name in flags
+            and option.name not in heeded
+            and ctx.get_parameter_source(option.name) is ParameterSource.COMMANDLINE
+        ):
+            raise click.UsageError(f"{ctx.invoked_subcommand} takes no {option.opts[0]}", ctx)

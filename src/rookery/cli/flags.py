@@ -1,17 +1,23 @@
 """Kinds of flag values, and flags that several commands share."""
 
+import logging
 import re
+import sys
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 import click
+from click.core import ParameterSource
 
 from rookery.cli.remote import Remote
 from rookery.model.durations import BadDuration, parse_duration
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+COMMON_FLAGS: Final = ("server", "api_key", "namespace", "form", "output_json", "log_level", "help")
+"""The options of every command that talks to a server, by the names that they have inside."""
 
 
 class DurationType(click.ParamType[int]):
@@ -88,20 +94,53 @@ def switch(name: str, default: bool, help: str, *, hidden: bool = False) -> Call
 
 
 class SwitchCommand(click.Command):
-    """A command whose switches may be set as well: `--force` is `--force=true`, and `--force=false` is nothing."""
+    """A command whose switches may be set as well: `--force` is `--force=true`, and `--force=false` takes it back."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Say `=true` and `=false` as click knows it."""
-        switches = {name for option in self.params if getattr(option, "is_flag", False) for name in option.opts}
+        switches = {
+            name: option
+            for option in self.params
+            if isinstance(option, click.Option) and option.is_flag
+            for name in option.opts
+        }
         end = args.index("--") if "--" in args else len(args)
-        plain = []
+        plain: list[str] = []
         for arg in args[:end]:
             name, _, value = arg.partition("=")
             if name not in switches or value not in ("true", "false"):
                 plain.append(arg)
             elif value == "true":
                 plain.append(name)
+            elif switches[name].secondary_opts:
+                plain.append(switches[name].secondary_opts[0])
+            else:
+                plain = [other for other in plain if other not in switches[name].opts]
         return super().parse_args(ctx, plain + args[end:])
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The command's own options first, then those that all commands have."""
+        own: list[tuple[str, str]] = []
+        common: list[tuple[str, str]] = []
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None and isinstance(parameter, click.Option):
+                (common if parameter.name in COMMON_FLAGS else own).append(record)
+        for title, records in (("Options", own), ("Common options", common)):
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+
+
+class SwitchGroup(SwitchCommand, click.Group):
+    """The same for a command with commands below it."""
+
+    command_class = SwitchCommand
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Its options, then its commands."""
+        super().format_options(ctx, formatter)
+        self.format_commands(ctx, formatter)
 
 
 def output_flags(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -109,53 +148,103 @@ def output_flags(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def command(*args: Any, form: str, output_json: bool, **options: Any) -> Any:
-        return function(*args, is_json=output_json or form == "json", **options)
+        ctx = click.get_current_context()
+        is_json = chosen(ctx, "output_json") or chosen(ctx, "form") == "json"
+        return function(*args, is_json=is_json, **options)
 
-    forms = click.Choice(["table", "json"])
-    flags = (
-        click.option("--output", "-o", "form", type=forms, default="table", show_default=True, help="Output form."),
-        click.option("--output-json", is_flag=True, help="Same as --output json."),
-    )
-    return _with_flags(command, flags)
+    return _with_flags(command, _output_flags())
 
 
 def client_flags(function: Callable[..., Any]) -> Callable[..., Any]:
     """The flags of every command that talks to a server: the command gets a `remote` and what `output_flags` gives."""
 
     @wraps(function)
-    def command(*args: Any, server: str, api_key: str | None, namespace: str | None, **options: Any) -> Any:
-        return function(*args, remote=Remote(server, api_key, namespace), **options)
+    def command(
+        *args: Any, server: str, api_key: str | None, namespace: str | None, log_level: str | None, **options: Any
+    ) -> Any:
+        ctx = click.get_current_context()
+        if chosen(ctx, "log_level") == "debug":
+            logging.basicConfig(stream=sys.stderr, format="%(message)s")
+            logging.getLogger("rookery").setLevel(logging.DEBUG)
+        try:
+            return function(*args, remote=remote_of(ctx), **options)
+        except UnicodeEncodeError:
+            raise click.ClickException("an argument is not valid UTF-8") from None
 
-    flags = (
-        click.option(
-            "--server",
-            envvar=["ROOKERY_URL", "CORVO_URL"],
-            default="http://localhost:8080",
-            show_default=True,
-            show_envvar=True,
-            help="Base URL of the server.",
-        ),
-        click.option(
-            "--api-key",
-            envvar=["ROOKERY_API_KEY", "CORVO_API_KEY"],
-            show_envvar=True,
-            help="A key, or the admin password.",
-        ),
-        click.option(
-            "--namespace",
-            envvar=["ROOKERY_NAMESPACE", "CORVO_NAMESPACE"],
-            show_envvar=True,
-            help="The namespace to work in.",
-        ),
-        click.option("--log-level", type=LOG_LEVELS, default=None, expose_value=False, help="What goes to stderr."),
-    )
-    return output_flags(_with_flags(command, flags))
+    log_flag = click.option("--log-level", type=LOG_LEVELS, help="What goes to stderr; debug shows every request.")
+    return output_flags(_with_flags(command, (*_server_flags(), log_flag)))
+
+
+def root_flags(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same flags in front of the command's name, for those who write them there; not shown in the help."""
+    return _with_flags(function, (*_server_flags(hidden=True), *_output_flags(hidden=True)))
+
+
+def remote_of(ctx: click.Context) -> Remote:
+    """The server that a command is to talk to; `host:port` will do."""
+    url = chosen(ctx, "server")
+    return Remote(url if "://" in url else f"http://{url}", chosen(ctx, "api_key"), chosen(ctx, "namespace"))
+
+
+def chosen(ctx: click.Context, name: str) -> Any:
+    """A flag's value: the nearest that was given on the command line, else what the command itself has."""
+    context: click.Context | None = ctx
+    while context is not None:
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            return context.params[name]
+        context = context.parent
+    return ctx.params[name]
 
 
 def _with_flags(function: Callable[..., Any], flags: Sequence[Callable[..., Any]]) -> Callable[..., Any]:
     for flag in reversed(flags):
         function = flag(function)
     return function
+
+
+def _output_flags(*, hidden: bool = False) -> tuple[Callable[..., Any], ...]:
+    forms = click.Choice(["table", "json"])
+    return (
+        click.option(
+            "--output",
+            "-o",
+            "form",
+            type=forms,
+            default="table",
+            show_default=True,
+            hidden=hidden,
+            help="Output form.",
+        ),
+        click.option("--output-json", is_flag=True, hidden=hidden, help="Same as --output json."),
+    )
+
+
+def _server_flags(*, hidden: bool = False) -> tuple[Callable[..., Any], ...]:
+    return (
+        click.option(
+            "--server",
+            envvar=["ROOKERY_URL", "CORVO_URL"],
+            default="http://localhost:8080",
+            show_default=True,
+            show_envvar=True,
+            hidden=hidden,
+            help="Base URL of the server.",
+        ),
+        click.option(
+            "--api-key",
+            envvar=["ROOKERY_API_KEY", "CORVO_API_KEY"],
+            show_envvar=True,
+            hidden=hidden,
+            help="A key, or the admin password.",
+        ),
+        click.option(
+            "--namespace",
+            envvar=["ROOKERY_NAMESPACE", "CORVO_NAMESPACE"],
+            show_envvar=True,
+            hidden=hidden,
+            help="The namespace to work in.",
+        ),
+    )
 
 
 LOG_LEVELS = click.Choice(["debug", "info", "warn", "error"])

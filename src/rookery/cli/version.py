@@ -14,11 +14,19 @@ from rookery.cli.flags import SwitchCommand, output_flags
 @output_flags
 def command(is_json: bool) -> None:
     """Print the version."""
-    commit, date = os.environ.get("ROOKERY_BUILD_COMMIT", "none"), _built()
     if is_json:
-        click.echo(json.dumps({"version": __version__, "commit": commit, "date": date}, indent=2))
+        click.echo(json.dumps({"version": __version__, "commit": _commit(), "date": _built()}, indent=2))
     else:
-        click.echo(f"rookery {__version__} (commit: {commit}, built: {date})")
+        click.echo(version_line())
+
+
+def version_line() -> str:
+    """Version, commit and date in a line."""
+    return f"rookery {__version__} (commit: {_commit()}, built: {_built()})"
+
+
+def _commit() -> str:
+    return os.environ.get("ROOKERY_BUILD_COMMIT", "none")
 
 
 def _built() -> str:

@@ -90,6 +90,7 @@ class Envelope:
             "user-agent": f"rookery-python/{__version__}",
             "x-api-key": api_key,
             "x-rookery-namespace": namespace,
+            "x-corvo-namespace": namespace,
         }
         self._shared = "".join(_line(name, value) for name, value in headers.items() if value)
         self._prefix = address.prefix
@@ -103,11 +104,11 @@ class Envelope:
         elif request.method != "GET":
             own += "content-length: 0\r\n"
         head = f"{request.method} {self._prefix}{request.target} HTTP/1.1\r\n{self._shared}{own}\r\n"
-        return head.encode("latin-1") + (body or b"")
+        return head.encode() + (body or b"")
 
 
 def _line(name: str, value: str) -> str:
-    if not value.isprintable() or not value.isascii():
+    if not value.isprintable():
         raise ValueError(f"{name}: the value has characters that a header cannot have")
     return f"{name}: {value}\r\n"
 

@@ -133,9 +133,13 @@ class App:
         client, made_by = self._sync_client
         if client is None or made_by is not _substitute:
             transport = None if _substitute is None else _substitute(self)[1]
-            client = Client(self.url, api_key=self.api_key, namespace=self.namespace, transport=transport)
+            client = self.new_client(transport=transport)
             self._sync_client = client, _substitute
         return client
+
+    def new_client(self, **options: Any) -> Client:
+        """A client of the app's server of one's own."""
+        return Client(self.url, api_key=self.api_key, namespace=self.namespace, **options)
 
     async def close(self) -> None:
         """Let go of all connections; they are made anew when they are needed."""

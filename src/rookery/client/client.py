@@ -406,8 +406,7 @@ class Client:
         """The lines of a job's log, behind the one with this number."""
         while True:
             page = self._send(jobs.log_page(job, after, PAGE_SIZE))
-            for line in page.lines:
-                yield line
+            yield from page.lines
             if not page.has_more or page.next_after is None:
                 return
             after = page.next_after
@@ -453,8 +452,7 @@ class Client:
         while limit is None or limit > 0:
             size = PAGE_SIZE if limit is None else min(PAGE_SIZE, limit)
             page = self._send(find.search(filters, sort, order, size, cursor))
-            for job in page.jobs:
-                yield job
+            yield from page.jobs
             if not page.has_more or page.cursor is None:
                 return
             cursor = page.cursor
@@ -484,8 +482,7 @@ class Client:
         cursor: str | None = None
         while True:
             page = self._send(find.dead(queue, PAGE_SIZE, cursor))
-            for job in page.jobs:
-                yield job
+            yield from page.jobs
             if not page.has_more or page.cursor is None:
                 return
             cursor = page.cursor

@@ -18,19 +18,21 @@ class Credit:
         self._finished = 0
         self.window = concurrency
         """How many jobs to have in hand at the most."""
+        self.is_off = False
+        """Whether the server may think that more, or fewer, jobs are in hand than there are."""
 
-    def observe(self, finished: int, now: float) -> bool:
-        """Some jobs were finished. Whether the window has changed."""
+    def observe(self, finished: int, now: float) -> None:
+        """Some jobs were finished."""
         self._finished += finished
         elapsed = now - self._since
         if elapsed < _MEASURE_FOR:
-            return False
+            return
         self._rate = (self._rate + self._finished / elapsed) / 2
         self._since, self._finished = now, 0
         spare = max(0, MOST - self._concurrency)
         wanted = self._concurrency + min(int(self._rate * LASTS), spare)
         if wanted != self._concurrency and abs(wanted - self.window) * 4 <= self.window:
-            return False
-        has_changed = wanted != self.window
-        self.window = wanted
-        return has_changed
+            return
+        if wanted != self.window:
+            self.window = wanted
+            self.is_off = True

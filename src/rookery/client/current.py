@@ -2,7 +2,8 @@
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any, Final, Protocol
@@ -58,7 +59,7 @@ class CurrentJob:
         """`cancelled` or `lease lost`, when the work is no longer wanted."""
         self._reports = reports
         self._checkpoint: Any = claim.checkpoint
-        self._waiters: list[Callable[[], None]] | None = None
+        self._waiters: list[Callable[[], object]] | None = None
         self._cancelled = False
 
     def __repr__(self) -> str:
@@ -143,21 +144,23 @@ class CurrentJob:
         """Wait until the work is no longer wanted; the reason."""
         loop = asyncio.get_running_loop()
         told = asyncio.Event()
-
-        def tell() -> None:
-            loop.call_soon_threadsafe(told.set)
-
-        with _TELLING:
-            if not self._cancelled:
-                self._waiters = [*(self._waiters or ()), tell]
-            else:
-                told.set()
-        try:
+        with self.told_when_cancelled(lambda: loop.call_soon_threadsafe(told.set)):
             await told.wait()
+        return self.cancel_reason or CANCELLED
+
+    @contextmanager
+    def told_when_cancelled(self, tell: Callable[[], object]) -> Iterator[None]:
+        """While it lasts, `tell` is called when the work is no longer wanted, from any thread."""
+        with _TELLING:
+            is_late = self._cancelled
+            self._waiters = [*(self._waiters or ()), tell]
+        try:
+            if is_late:
+                tell()
+            yield
         finally:
             with _TELLING:
                 self._waiters = [waiter for waiter in self._waiters or () if waiter is not tell]
-        return self.cancel_reason or CANCELLED
 
     def tell_cancelled(self, reason: str) -> bool:
         """The work is no longer wanted. True the first time. Called by whoever runs the job, from any thread."""

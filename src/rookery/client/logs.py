@@ -10,6 +10,7 @@ from rookery.client.current import _current
 CaptureLogs = bool | int | str
 """All records, none, or those from a level on."""
 
+LOG_FORMAT: Final = "%(asctime)s %(levelname)s %(message)s"
 OFF: Final = logging.CRITICAL + 1
 
 

@@ -86,6 +86,15 @@ class Outbox:
         taken.releases, self.releases = self.releases[:MOST_AT_ONCE], self.releases[MOST_AT_ONCE:]
         return taken
 
+    def messages(self) -> list[Message]:
+        """All of them."""
+        return [*self.acks, *self.fails, *self.releases]
+
+    def remove(self, message: Message) -> None:
+        """A message has been heard."""
+        for kind in (self.acks, self.fails, self.releases):
+            kind[:] = [one for one in kind if one is not message]  # type: ignore[misc]
+
     def put_back(self, unsent: "Outbox") -> None:
         """What was taken has not been heard: it goes first when there is another chance."""
         self.acks[:0] = unsent.acks

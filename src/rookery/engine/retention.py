@@ -1,4 +1,4 @@
-"""Forgetting the past: jobs, job batches and events that are older than anybody asked to keep."""
+"""Forgetting the past: jobs, job batches, events and costs that are older than anybody asked to keep."""
 
 from typing import Final
 
@@ -9,6 +9,8 @@ from rookery.engine.ops import CHUNK, Purge, Purged
 
 EVENTS_KEPT: Final = 10_000
 """The newest events stay, however old they are."""
+USAGE_KEPT: Final = 32 * 86_400_000
+"""The costs of a month can be added up, however soon jobs are forgotten."""
 
 
 def purge(ledger: Ledger, op: Purge) -> Purged:
@@ -23,7 +25,8 @@ def purge(ledger: Ledger, op: Purge) -> Purged:
         (op.before, CHUNK),
     ).fetchall()
     events = _purge_events(ledger, op.before)
-    return Purged(jobs, more=CHUNK in (jobs, len(batches), events))
+    reports = _purge_usage(ledger, min(op.before, ledger.now - USAGE_KEPT))
+    return Purged(jobs, more=CHUNK in (jobs, len(batches), events, reports))
 
 
 def _purge_jobs(ledger: Ledger, before: int) -> int:
@@ -42,4 +45,12 @@ def _purge_events(ledger: Ledger, before: int) -> int:
     ).fetchall()
     if rows:
         ledger.execute("DELETE FROM event WHERE seq <= ?", rows[-1])
+    return len(rows)
+
+
+def _purge_usage(ledger: Ledger, before: int) -> int:
+    rows = ledger.execute(
+        "DELETE FROM usage WHERE id IN (SELECT id FROM usage WHERE at < ? ORDER BY at, id LIMIT ?) RETURNING 1",
+        (before, CHUNK),
+    ).fetchall()
     return len(rows)

@@ -1,0 +1,61 @@
+"""What a server answers, as it came: JSON text that is shown without being changed, or read for a table."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+import click
+import msgspec
+
+from rookery.cli.remote import Remote
+
+T = TypeVar("T")
+
+
+def ask(
+    remote: Remote, method: str, path: str, body: Any = None, params: Mapping[str, str] | None = None
+) -> msgspec.Raw:
+    """The answer's JSON text; `path` is below `/api/v1`."""
+    with remote.stream(method, path, body=body, params=params) as answer:
+        return msgspec.Raw(answer.read())
+
+
+def segment(name: str) -> str:
+    """A name as one part of a path."""
+    return name.replace(".", "%2E") if name in (".", "..") else quote(name, safe="")
+
+
+def read(answer: msgspec.Raw, kind: type[T]) -> T:
+    """What a command needs of an answer."""
+    try:
+        return msgspec.json.decode(answer, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise _unexpected(error) from None
+
+
+def pretty(answer: msgspec.Raw) -> bytes:
+    """The same JSON with two spaces of indentation; numbers and texts stay as they came."""
+    try:
+        return msgspec.json.format(bytes(answer), indent=2)
+    except msgspec.DecodeError as error:
+        raise _unexpected(error) from None
+
+
+def report(answer: msgspec.Raw, is_json: bool, text: str) -> None:
+    """Say how it went: the answer itself, or a line."""
+    click.echo(pretty(answer) if is_json else text)
+
+
+def events(parts: Iterator[bytes]) -> Iterator[bytes]:
+    """The data of server-sent events, from the parts of a stream."""
+    rest = b""
+    for part in parts:
+        *frames, rest = (rest + part).split(b"\n\n")
+        for frame in frames:
+            for line in frame.splitlines():
+                if line.startswith(b"data:"):
+                    yield line.removeprefix(b"data:").strip()
+
+
+def _unexpected(error: Exception) -> click.ClickException:
+    return click.ClickException(f"the server's answer is not what it should be: {error}")

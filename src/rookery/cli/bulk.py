@@ -1,0 +1,240 @@
+"""`rookery bulk`: do the same to many jobs, named by a filter, as arguments, or by whatever comes in by a pipe."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+import click
+import msgspec
+
+from rookery.cli.answers import ask, events, pretty, read
+from rookery.cli.arguments import JOB_ID, QUEUE, json_text
+from rookery.cli.flags import SwitchCommand, client_flags
+from rookery.cli.remote import Refused, Remote, Unreachable
+from rookery.cli.targets import read_ids
+
+ACTIONS: Final = ("retry", "delete", "cancel", "move", "requeue", "change_priority", "hold", "approve", "reject")
+PRIORITIES: Final = ("critical", "high", "normal")
+POLL_INTERVAL: Final = 0.5
+LONGEST_SILENCE: Final = 60.0
+"""Seconds: the server says every 15 of them that it is still there."""
+PATIENCE: Final = 120.0
+"""Seconds for which a server may be gone while it works something off: it goes on when it is back."""
+
+_AFTER_DASHES: Final = "rookery.bulk.ids"
+
+
+class Begun(msgspec.Struct):
+    """Work that goes on in the background."""
+
+    bulk_operation_id: str | None = None
+    estimated_total: int = 0
+
+
+class Done(msgspec.Struct):
+    """Work that was done at once."""
+
+    affected: int
+    skipped: int = 0
+    errors: int = 0
+    duration_ms: float = 0
+
+
+class Record(msgspec.Struct):
+    """How far it is."""
+
+    status: str
+    total: int
+    processed: int
+    affected: int
+    error: str | None = None
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing more will happen."""
+        return self.status in ("completed", "failed")
+
+
+class BulkCommand(SwitchCommand):
+    """A command that knows which of its arguments stood behind `--`: they are ids."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put the ids aside."""
+        if "--" in args:
+            end = args.index("--")
+            ctx.meta[_AFTER_DASHES] = args[end + 1 :]
+            args = args[:end]
+        return super().parse_args(ctx, args)
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        """The ids too."""
+        return [*super().collect_usage_pieces(ctx), "[-- JOB_ID...]"]
+
+
+@click.command("bulk", cls=BulkCommand)
+@click.argument("action", type=click.Choice(ACTIONS), metavar="ACTION")
+@click.argument("argument", required=False)
+@click.option("--to", "queue", type=QUEUE, help="Where to move them.")
+@click.option("--priority", type=click.Choice(PRIORITIES), help="What to change their priority to.")
+@click.option("--filter", metavar="JSON", help='All jobs that a search finds: {"queue": "q", "state": ["dead"]}.')
+@click.option("--async", "in_background", is_flag=True, help="In the background, also if they are few.")
+@click.option(
+    "--wait/--no-wait", default=True, show_default=True, help="What goes on in the background: wait until it is done."
+)
+@client_flags
+@click.pass_context
+def command(
+    ctx: click.Context,
+    /,
+    remote: Remote,
+    is_json: bool,
+    action: str,
+    argument: str | None,
+    queue: str | None,
+    priority: str | None,
+    filter: str | None,
+    in_background: bool,
+    wait: bool,
+) -> None:
+    """Do the same to many jobs: those that --filter finds, or those named behind --, or else those on stdin.
+
+    ACTION is retry, delete, cancel, move, requeue, change_priority, hold, approve or reject. `move` takes a queue
+    as ARGUMENT (or --to), `change_priority` takes critical, high or normal (or --priority). Jobs in a state that the
+    action is not for are skipped.
+
+    Stdin may be what `rookery search` prints, as a table or as JSON, what jq makes of it, or ids, one a line.
+
+    \b
+    rookery search --queue q --state dead | rookery bulk retry
+    rookery bulk move new --filter '{"queue": "old"}'
+    """
+    deed = _deed(ctx, action, argument, queue, priority)
+    body = {**deed, **_targets(ctx, filter), **({"async": True} if in_background else {})}
+    answer = ask(remote, "POST", "/jobs/bulk", body)
+    begun = read(answer, Begun)
+    if begun.bulk_operation_id is None:
+        _report(answer, is_json)
+        return
+    if not is_json:
+        click.echo(f"Bulk operation {begun.bulk_operation_id} started ({begun.estimated_total} jobs)")
+    if wait:
+        answer = _follow(remote, begun)
+        _report_end(answer, is_json)
+    elif is_json:
+        click.echo(pretty(answer))
+
+
+def _deed(
+    ctx: click.Context, action: str, argument: str | None, queue: str | None, priority: str | None
+) -> dict[str, Any]:
+    """What is to be done, with its argument, wherever that was given."""
+    wanted = {
+        "move": ("move_to_queue", "a queue", queue, "--to", QUEUE),
+        "change_priority": ("priority", "a priority", priority, "--priority", click.Choice(PRIORITIES)),
+    }
+    for other, (_, _, value, flag, _) in wanted.items():
+        if value is not None and other != action:
+            raise click.UsageError(f"{flag} is for {other}, not for {action}", ctx)
+    if action not in wanted:
+        if argument is not None:
+            raise click.UsageError(f"{action} takes no argument (ids of jobs stand behind --)", ctx)
+        return {"action": action}
+    field, what, value, flag, kind = wanted[action]
+    if (argument is None) == (value is None):
+        raise click.UsageError(f"{action} takes {what}, as an argument or with {flag}", ctx)
+    return {"action": action, field: value if argument is None else kind.convert(argument, None, ctx)}
+
+
+def _targets(ctx: click.Context, filter: str | None) -> dict[str, Any]:
+    """Which jobs: the first that applies of a filter, ids behind `--`, and stdin."""
+    if filter is not None:
+        wanted = json_text(filter, "--filter")
+        if not bytes(wanted).lstrip().startswith(b"{"):
+            raise click.ClickException('--filter must be a JSON object, like {"queue": "q"}')
+        return {"filter": wanted}
+    given = ctx.meta.get(_AFTER_DASHES)
+    if given:
+        ids = [JOB_ID.convert(id, None, ctx) for id in given]
+    else:
+        ids = [] if sys.stdin.isatty() else read_ids(sys.stdin.buffer.read())
+    if not ids:
+        raise click.ClickException("no job IDs provided (pipe from search or use --filter)")
+    return {"job_ids": list(dict.fromkeys(ids))}
+
+
+def _report(answer: msgspec.Raw, is_json: bool) -> None:
+    done = read(answer, Done)
+    click.echo(pretty(answer) if is_json else f"Affected: {done.affected} jobs ({done.duration_ms:.0f}ms)")
+    if done.skipped and not is_json:
+        click.echo(f"Skipped: {done.skipped} (not there, or in a state that the action is not for)", err=True)
+    if done.errors:
+        click.echo(f"Errors: {done.errors}", err=True)
+
+
+def _report_end(answer: msgspec.Raw, is_json: bool) -> None:
+    record = read(answer, Record)
+    if is_json:
+        click.echo(pretty(answer))
+    elif record.status == "completed":
+        click.echo(f"Affected: {record.affected} of {record.total} jobs")
+    if record.status == "failed":
+        reason = record.error or "no reason was given"
+        raise click.ClickException(f"the bulk operation failed after {record.processed} jobs: {reason}")
+
+
+def _follow(remote: Remote, begun: Begun) -> msgspec.Raw:
+    """Wait until it is done; the last record of it. A server that goes away meanwhile may come back."""
+    path = f"/bulk/{begun.bulk_operation_id}"
+    try:
+        with _progress(begun.estimated_total) as show:
+            _listen(remote, path, show)
+            return _poll(remote, path, show)
+    except KeyboardInterrupt:
+        click.echo(f"\nBulk operation {begun.bulk_operation_id} goes on in the background", err=True)
+        raise
+
+
+def _listen(remote: Remote, path: str, show: Callable[[Record], object]) -> None:
+    """Show the progress as the server tells it, for as long as it does."""
+    try:
+        with remote.stream("GET", f"{path}/progress", silence=LONGEST_SILENCE) as answer:
+            for data in events(answer.iter_raw()):
+                show(read(msgspec.Raw(data), Record))
+    except (Unreachable, Refused):
+        return
+
+
+def _poll(remote: Remote, path: str, show: Callable[[Record], object]) -> msgspec.Raw:
+    """Ask how far it is until it is done."""
+    give_up = time.monotonic() + PATIENCE
+    while True:
+        try:
+            answer = ask(remote, "GET", path)
+        except (Unreachable, Refused) as error:
+            is_passing = isinstance(error, Unreachable) or error.status in (429, 503)
+            if not is_passing or time.monotonic() > give_up:
+                raise
+        else:
+            give_up = time.monotonic() + PATIENCE
+            record = read(answer, Record)
+            show(record)
+            if record.has_ended:
+                return answer
+        time.sleep(POLL_INTERVAL)
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[Callable[[Record], object]]:
+    """A bar on stderr, if somebody looks there."""
+    if not sys.stderr.isatty():
+        yield lambda record: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    columns = BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=total)
+        yield lambda record: bar.update(task, completed=record.processed, total=max(record.total, record.processed))
