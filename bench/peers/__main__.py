@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from bench.peers import chart, machine, report
+from bench.peers.figures import Counts, Row, counts_for
 from bench.peers.installing import (
     PROGRAMS,
     install_node,
@@ -23,7 +24,7 @@ from bench.peers.installing import (
     node_versions,
     python_versions,
 )
-from bench.peers.measuring import Counts, Installed, Row, counts_for, measure
+from bench.peers.measuring import Installed, measure
 from bench.peers.systems import SYSTEMS, System
 
 ROOT = Path(__file__).parent.parent.parent

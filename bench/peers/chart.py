@@ -2,7 +2,7 @@
 
 from html import escape
 
-from bench.peers.measuring import Row
+from bench.peers.figures import Row
 from bench.peers.systems import ROOKERY
 
 WIDTH = 900

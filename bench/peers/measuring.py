@@ -1,53 +1,29 @@
 """One measurement of one system: enqueue jobs one by one, then let one worker process do jobs that wait already.
 
 Every job leaves a mark with its time (programs/stopwatch.py), so the worker's own start does not count, and jobs that
-were left out or done twice are found.
+were left out or done twice are found. The end is when the system itself says that nothing is left: not before the last
+acknowledgement.
 """
 
 import os
 import signal
-import statistics
 import struct
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO
 
+from bench.peers.figures import Counts, Measured, Rates
 from bench.peers.installing import PROGRAMS
 from bench.peers.systems import System
 
-BURST = 200
-MOST = 100_000
 PATIENCE = 60.0
 """Seconds without any progress after which a measurement is given up."""
-
-
-class Counts(NamedTuple):
-    """How many jobs to enqueue with the watch running, and how many to process."""
-
-    enqueue: int
-    process: int
-
-
-CALIBRATION = Counts(BURST, BURST)
-
-
-class Rates(NamedTuple):
-    """Jobs a second."""
-
-    enqueue: float
-    process: float
-
-
-class Measured(NamedTuple):
-    """One measurement: its rates, and how many jobs were done more than once."""
-
-    rates: Rates
-    again: int
 
 
 class Failure(Exception):
@@ -76,62 +52,16 @@ class Installed:
         return [words[0].replace("BIN", str(self.programs)), *words[1:]]
 
 
-@dataclass
-class Row:
-    """What is known of a system at the end."""
-
-    system: System
-    versions: dict[str, str] = field(default_factory=dict)
-    rates: list[Rates] = field(default_factory=list)
-    counts: Counts = CALIBRATION
-    processed: int = 0
-    again: int = 0
-    """Of those that were processed in all rounds, how many were done more than once."""
-    problem: str = ""
-
-    def add(self, measured: Measured) -> None:
-        """Another round."""
-        self.rates.append(measured.rates)
-        self.processed += self.counts.process
-        self.again += measured.again
-
-    @property
-    def is_measured(self) -> bool:
-        return bool(self.rates) and not self.problem
-
-    @property
-    def median(self) -> Rates:
-        return Rates(*(statistics.median(taken) for taken in zip(*self.rates, strict=True)))
-
-    @property
-    def lowest(self) -> Rates:
-        return Rates(*(min(taken) for taken in zip(*self.rates, strict=True)))
-
-    @property
-    def highest(self) -> Rates:
-        return Rates(*(max(taken) for taken in zip(*self.rates, strict=True)))
-
-
-def counts_for(rates: Rates, seconds: float) -> Counts:
-    """As many jobs as take about so long, by the last rates; tens, since some workers take ten at a time.
-
-    Jobs to process must be enqueued one by one first, so there are at most twice as many of them as are timed.
-    """
-    enqueue, process = (max(BURST, min(MOST, int(rate * seconds) // 10 * 10)) for rate in rates)
-    return Counts(enqueue, min(process, 2 * enqueue))
-
-
 def measure(installed: Installed, counts: Counts, place: Path) -> Measured:
     """Both figures, on servers that start empty in new directories under the place."""
     with _server(installed, place / "server") as server:
         seconds = _enqueue(installed, server, 0, counts.enqueue)
         if counts.process >= counts.enqueue:
-            if counts.process > counts.enqueue:
-                _enqueue(installed, server, counts.enqueue, counts.process - counts.enqueue)
+            _fill(installed, server, counts.enqueue, counts.process)
             rate, again = _process(installed, server, counts.process, place)
             return Measured(Rates(counts.enqueue / seconds, rate), again)
     with _server(installed, place / "second") as server:
-        _enqueue(installed, server, 0, counts.process)
+        _fill(installed, server, 0, counts.process)
         rate, again = _process(installed, server, counts.process, place)
     return Measured(Rates(counts.enqueue / seconds, rate), again)
 
@@ -149,28 +79,56 @@ def _enqueue(installed: Installed, server: str, first: int, count: int) -> float
     return float(_run(installed, server, "enqueue", str(first), str(count)))
 
 
+def _fill(installed: Installed, server: str, first: int, end: int) -> None:
+    """Enqueue jobs of these numbers, by a few clients at a time since nobody looks at the watch."""
+    starts = range(first, end, -(-(end - first) // 4) or 1)
+    with ThreadPoolExecutor() as clients:
+        list(clients.map(lambda n: _enqueue(installed, server, n, min(starts.step, end - n)), starts))
+
+
 def _process(installed: Installed, server: str, count: int, place: Path) -> tuple[float, int]:
+    """Let a worker do the jobs that wait, while another process watches for the end."""
     marks = place / "marks"
     marks.write_bytes(bytes(9 * count))
+    environment = _environment(installed, server, count, marks)
     with tempfile.TemporaryFile() as log:
-        worker = subprocess.Popen(
-            installed.worker_command(server),
-            cwd=installed.directory,
-            env=_environment(installed, server, count, marks),
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-        )
         try:
-            _wait_for(worker, marks, count)
-            _wait_until_settled(installed, server)
+            with _started(installed, installed.command("watch"), environment, subprocess.PIPE, log) as watch:
+                assert watch.stdout is not None
+                watch.stdout.readline()
+                with _started(installed, installed.worker_command(server), environment, log, log) as worker:
+                    _wait_for(worker, marks, count)
+                    end = _end_told_by(watch)
         except Failure as failure:
             log.seek(0)
             raise Failure(f"{failure} {_last_lines(log.read())}".strip()) from None
+    return rate_in(marks.read_bytes(), end)
+
+
+@contextmanager
+def _started(
+    installed: Installed, command: list[str], environment: dict[str, str], output: int | IO[bytes], log: IO[bytes]
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that is asked to end afterwards; if it does not, it is ended with those it has started."""
+    process = subprocess.Popen(
+        command,
+        cwd=installed.directory,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=log,
+        bufsize=0,
+        start_new_session=True,
+    )
+    with process:
+        try:
+            yield process
         finally:
-            _stop(worker)
-    return rate_in(marks.read_bytes())
+            process.terminate()
+            try:
+                process.wait(15)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
 
 
 def _wait_for(worker: subprocess.Popen[bytes], marks: Path, count: int) -> None:
@@ -188,32 +146,25 @@ def _wait_for(worker: subprocess.Popen[bytes], marks: Path, count: int) -> None:
             raise Failure(f"nothing happened for {PATIENCE:.0f} s after {done} of {count} jobs:")
 
 
-def _wait_until_settled(installed: Installed, server: str) -> None:
-    """Until the system itself says that nothing is left to do."""
-    end = time.monotonic() + PATIENCE
-    while (left := int(_run(installed, server, "left"))) > 0:
-        if time.monotonic() > end:
-            raise Failure(f"all jobs ran, but the system still lists {left} of them:")
-
-
-def _stop(worker: subprocess.Popen[bytes]) -> None:
-    """Ask it to end; if it does not, end it with the processes it has started."""
-    worker.terminate()
+def _end_told_by(watch: subprocess.Popen[bytes]) -> int:
+    """When the system itself said that nothing is left."""
     try:
-        worker.wait(15)
+        told, _ = watch.communicate(timeout=PATIENCE)
     except subprocess.TimeoutExpired:
-        os.killpg(worker.pid, signal.SIGKILL)
-        worker.wait()
+        raise Failure(f"all jobs ran, but {PATIENCE:.0f} s later the system still listed some:") from None
+    if watch.returncode != 0:
+        raise Failure("the watch failed:")
+    return int(told)
 
 
-def rate_in(marks: bytes) -> tuple[float, int]:
-    """Jobs a second from the first mark to the last, and how many were done more than once; none may be left out."""
+def rate_in(marks: bytes, end: int) -> tuple[float, int]:
+    """Jobs a second from the first mark to the end, and how many were done more than once; none may be left out."""
     count = len(marks) // 9
     times: tuple[int, ...] = struct.unpack(f"<{count}q", marks[count:])
     missing, once = marks[:count].count(0), marks[:count].count(1)
     if missing:
         raise Failure(f"{missing} of {count} jobs were not done")
-    return (count - 1) / max((max(times) - min(times)) / 1e9, 1e-9), count - once
+    return (count - 1) / ((end - min(times)) / 1e9), count - once
 
 
 def _run(installed: Installed, server: str, *arguments: str) -> str:

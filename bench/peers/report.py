@@ -5,8 +5,8 @@ import textwrap
 from dataclasses import dataclass
 from datetime import date
 
+from bench.peers.figures import Row
 from bench.peers.machine import Machine
-from bench.peers.measuring import Row
 from bench.peers.systems import ROOKERY
 
 BEGIN = "<!-- peers: written by python -m bench.peers, from here -->"
@@ -84,7 +84,7 @@ def figures(rows: list[Row]) -> str:
         for index in (0, 1):
             spread = f"{_rate(row.lowest[index])} to {_rate(row.highest[index])}"
             cells.append(f"{_rate(row.median[index])} ({spread})")
-            cells.append(f"{row.median[index] / ours.median[index]:.2f}" if ours else "")
+            cells.append(_ratio(row.median[index] / ours.median[index]) if ours else "")
         lines.append(f"{start} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
@@ -109,7 +109,7 @@ def _standing(rows: list[Row]) -> str:
     for index, what in enumerate(("enqueuing one by one", "processing")):
         rates = {_name(row): row.median[index] / ours.median[index] for row in rows if row.is_measured}
         ahead = sorted(((ratio, name) for name, ratio in rates.items() if ratio > 1), reverse=True)
-        names = ", ".join(f"{name} {ratio:.1f} times" for ratio, name in ahead)
+        names = ", ".join(f"{name} {_ratio(ratio)} times" for ratio, name in ahead)
         lines.append(f"- Faster than Rookery at {what}: {names or 'none'}.")
     return "\n".join(lines)
 
@@ -144,6 +144,12 @@ def _name(row: Row) -> str:
 
 def _rate(rate: float) -> str:
     return f"{rate:,.0f}"
+
+
+def _ratio(ratio: float) -> str:
+    """Two digits that say something, or more where the ratio is large."""
+    decimals = next((places for limit, places in ((10, 0), (1, 1), (0.1, 2)) if ratio >= limit), 3)
+    return f"{ratio:.{decimals}f}"
 
 
 def _line(text: str) -> str:

@@ -10,9 +10,10 @@ from xml.etree import ElementTree
 
 import pytest
 from bench.peers import chart, report
+from bench.peers.figures import BURST, MOST, Counts, Measured, Rates, Row, counts_for
 from bench.peers.installing import HERE, PROGRAMS, NotInstalled, install_server, without_services
 from bench.peers.machine import Machine, file_system_in, processor_in
-from bench.peers.measuring import BURST, MOST, Counts, Failure, Installed, Measured, Rates, Row, counts_for, rate_in
+from bench.peers.measuring import Failure, Installed, rate_in
 from bench.peers.systems import ROOKERY, SYSTEMS
 
 BY_KEY = {system.key: system for system in SYSTEMS}
@@ -28,17 +29,17 @@ def marks(times: list[int], counts: bytes | None = None) -> bytes:
     return (counts or bytes([1] * len(times))) + struct.pack(f"<{len(times)}q", *times)
 
 
-def test_the_rate_is_taken_from_the_first_job_to_the_last() -> None:
-    assert rate_in(marks([4_000_000_000, 2_000_000_000, 3_000_000_000])) == (pytest.approx(1.0), 0)
+def test_the_rate_is_taken_from_the_first_job_until_nothing_is_left() -> None:
+    assert rate_in(marks([4_000_000_000, 2_000_000_000, 3_000_000_000]), 6_000_000_000) == (pytest.approx(0.5), 0)
 
 
 def test_a_job_left_out_is_a_failure() -> None:
     with pytest.raises(Failure, match="1 of 3 jobs were not done"):
-        rate_in(marks([1, 2, 3], b"\1\0\1"))
+        rate_in(marks([1, 2, 3], b"\1\0\1"), 4)
 
 
 def test_jobs_done_more_than_once_are_counted_and_told() -> None:
-    _, again = rate_in(marks([1, 2, 3], b"\1\2\3"))
+    _, again = rate_in(marks([1, 2, 3], b"\1\2\3"), 4)
     saq = row("saq")
     saq.add(Measured(Rates(5.0, 5.0), again))
     saq.add(Measured(Rates(5.0, 5.0), 0))
@@ -53,12 +54,12 @@ def test_a_measurement_gets_as_many_jobs_as_take_the_time() -> None:
 
 
 def test_no_measurement_is_very_short_or_very_long() -> None:
-    assert counts_for(Rates(3.0, 1e9), 5.0) == Counts(BURST, 2 * BURST)
+    assert counts_for(Rates(3.0, 1e9), 5.0) == Counts(BURST, 4 * BURST)
     assert counts_for(Rates(1e9, 3.0), 5.0) == Counts(MOST, BURST)
 
 
-def test_jobs_to_process_are_at_most_twice_those_whose_enqueue_is_timed() -> None:
-    assert counts_for(Rates(1000.0, 9000.0), 1.0) == Counts(1000, 2000)
+def test_jobs_to_process_are_at_most_four_times_those_whose_enqueue_is_timed() -> None:
+    assert counts_for(Rates(1000.0, 9000.0), 1.0) == Counts(1000, 4000)
 
 
 def test_a_row_tells_the_median_and_the_spread() -> None:
@@ -72,6 +73,13 @@ def test_the_table_relates_every_figure_to_rookery() -> None:
 
     celery = next(line for line in table.splitlines() if "Celery" in line)
     assert "| fsync every second | 500 (500 to 500) | 0.50 | 400 (400 to 400) | 0.10 |" in celery
+
+
+@pytest.mark.parametrize(("rate", "ratio"), [(158_600.0, "159"), (1260.0, "1.3"), (340.0, "0.34"), (3.4, "0.003")])
+def test_a_ratio_has_as_many_digits_as_say_something(rate: float, ratio: str) -> None:
+    table = report.figures([row("rookery", (1000.0, 1000.0)), row("celery", (rate, 1000.0))])
+
+    assert f"| {ratio} | 1,000 (1,000 to 1,000) | 1.0 |" in table
 
 
 def test_a_system_that_failed_is_listed_with_its_reason_and_no_figure() -> None:

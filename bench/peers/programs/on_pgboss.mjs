@@ -12,7 +12,7 @@ await main({
   enqueue: (n) => boss.send("bench", payload(n)),
   left: async () => {
     const { rows } = await boss.getDb().executeSql("SELECT count(*) FROM pgboss.job WHERE name = 'bench' AND state < 'completed'");
-    return rows[0].count;
+    return Number(rows[0].count);
   },
   work: () =>
     boss.work("bench", { batchSize: CONCURRENCY, burstWhenBatchFull: true }, async (jobs) => {

@@ -1,5 +1,6 @@
-// The same as stopwatch.py, for Node: the payload, the enqueues that are timed, and the marks that finished jobs leave.
-import { openSync, writeSync } from "node:fs";
+// The same as stopwatch.py and run.py, for Node.
+import { openSync, readFileSync, writeSync } from "node:fs";
+import { setTimeout } from "node:timers/promises";
 
 export const SERVER = new URL(process.env.BENCH_SERVER);
 export const CONCURRENCY = 10;
@@ -31,13 +32,21 @@ function write() {
 
 export async function main({ prepare, enqueue, left, work }) {
   const [command, first, count] = process.argv.slice(2);
+  if (command === "work") return await work();
   if (command === "prepare") await prepare();
-  else if (command === "work") await work();
-  else if (command === "left") console.log(await left());
+  else if (command === "watch") await watch(left);
   else if (command === "enqueue") {
     const started = process.hrtime.bigint();
     for (let n = Number(first); n < Number(first) + Number(count); n++) await enqueue(n);
     console.log(Number(process.hrtime.bigint() - started) / 1e9);
   } else throw new Error(`there is no ${command} here`);
-  if (command !== "work") process.exit(0);
+  process.exit(0);
+}
+
+// Prints when nothing was left. The system is not asked before every job has its mark.
+async function watch(left) {
+  console.log("ready");
+  while (readFileSync(process.env.BENCH_MARKS).subarray(0, jobs).includes(0)) await setTimeout(5);
+  while ((await left()) > 0) await setTimeout(5);
+  console.log(String(process.hrtime.bigint()));
 }
