@@ -35,7 +35,7 @@ ROOKERY = System(
     environment="rookery",
     packages=("rookery", "apsw"),
     program=("run.py", "on_rookery"),
-    worker=("BIN/rookery", "worker", "on_rookery:app", "--concurrency", "10"),
+    worker=("BIN/rookery", "worker", "on_rookery:app", "--concurrency", "10", "--transport", "stream"),
     runs="coroutines; finished jobs are kept with their timeline and result",
     after_kill="runs again when its lease ends (60 s)",
 )
