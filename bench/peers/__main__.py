@@ -77,7 +77,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="bench.peers", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--only", metavar="NAMES", default="", help=f"some of {','.join(keys)}")
+    parser.add_argument("--only", metavar="NAMES", default="", help=f"only some, with commas: {', '.join(keys)}")
     parser.add_argument("--jobs", type=int, metavar="N", help="so many jobs for each (default: what fits --seconds)")
     parser.add_argument("--seconds", type=float, default=3.0, help="how long each measurement should take (default 3)")
     parser.add_argument("--rounds", type=int, default=3, help="rounds, the systems in turn in each (default 3)")
@@ -92,9 +92,11 @@ def _options() -> argparse.Namespace:
     options.only = [key.strip() for key in options.only.split(",") if key.strip()]
     if unknown := [key for key in options.only if key not in keys]:
         parser.error(f"--only: there is no {unknown[0]}; there are {', '.join(keys)}")
-    for name in ("jobs", "seconds", "rounds"):
-        if getattr(options, name) is not None and getattr(options, name) <= 0:
-            parser.error(f"--{name}: must be above 0")
+    for name, least in (("jobs", 10), ("seconds", 0.1), ("rounds", 1)):
+        if getattr(options, name) is not None and getattr(options, name) < least:
+            parser.error(f"--{name}: must be at least {least}")
+    if not options.place.is_dir():
+        parser.error(f"--place: there is no directory {options.place}")
     return options
 
 
@@ -106,7 +108,7 @@ def _install(rows: list[Row], cache: Path) -> dict[str, Installed]:
             done[row.system.key] = installed = _installed(row.system, cache)
             row.versions = installed.versions
         except Exception as error:
-            row.problem = f"not run: {error}"
+            row.problem = f"not run: {_in_a_line(error)}"
             _say(f"{row.system.key}: {row.problem}")
     return done
 
@@ -146,7 +148,7 @@ def _measure(rows: list[Row], installed: dict[str, Installed], options: argparse
             try:
                 measured = measure(installed[row.system.key], row.counts, directory)
             except Exception as failure:
-                row.problem = f"failed: {failure}"
+                row.problem = f"failed: {_in_a_line(failure)}"
                 _say(f"{title}: {row.system.key} {row.problem}")
                 continue
             finally:
@@ -169,6 +171,11 @@ def _server_versions(rows: list[Row]) -> list[str]:
 
 def _without_no_write(arguments: list[str]) -> list[str]:
     return [argument for argument in arguments if argument != "--no-write"]
+
+
+def _in_a_line(error: Exception) -> str:
+    """The end of what it says: that is where the reason is."""
+    return " ".join(str(error).split())[-400:] or type(error).__name__
 
 
 def _say(text: str) -> None:

@@ -91,7 +91,7 @@ def figures(rows: list[Row]) -> str:
 
 def _remarks(rows: list[Row]) -> str:
     """What went wrong, and what was done more than once."""
-    lines = [f"- {_name(row)} {_line(row.problem)}" for row in rows if row.problem]
+    lines = [f"- {_name(row)} {row.problem}" for row in rows if row.problem]
     lines += [
         f"- {_name(row)}: of {row.processed:,} jobs {row.again:,} were done more than once, without any failure."
         for row in rows
@@ -150,7 +150,3 @@ def _ratio(ratio: float) -> str:
     """Two digits that say something, or more where the ratio is large."""
     decimals = next((places for limit, places in ((10, 0), (1, 1), (0.1, 2)) if ratio >= limit), 3)
     return f"{ratio:.{decimals}f}"
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())
