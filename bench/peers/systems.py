@@ -50,7 +50,8 @@ _CELERY = System(
     worker=(
         "BIN/celery", "-A", "on_celery", "worker", "--pool", "threads", "--concurrency", "10", "--loglevel", "ERROR",
     ),
-    runs="threads (`--pool threads`; in a short trial gevent came out level, solo slower); no results (`task_ignore_result`)",
+    runs="threads (`--pool threads`; in a short trial gevent came out level, solo slower); "
+    "no results (`task_ignore_result`)",
     after_kill="is lost: by default a job is acknowledged before it runs (`acks_late` changes that)",
 )  # fmt: skip
 
