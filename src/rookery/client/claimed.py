@@ -13,8 +13,8 @@ class ClaimedJob(msgspec.Struct, gc=False):
     max_retries: int = 3
     lease_duration: int = 60
     lease_token: str | None = None
-    checkpoint: msgspec.Raw | None = None
+    checkpoint: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
     tags: dict[str, str | int | float | bool | None] | None = None
-    agent: msgspec.Raw | None = None
+    agent: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
     priority: int = 2
     traceparent: str | None = None
