@@ -187,7 +187,9 @@ def test_streams_that_are_cut_lose_no_job_and_finish_none_twice(start_server: Ca
     assert len({key.partition(" ")[0] for key in finished}) == len(finished), "two leases of one job were both finished"
     events: Counter[tuple[str, str]] = Counter()
     after = 0
-    while page := server.http.get("/api/v1/cluster/events", params={"after_seq": after, "limit": 1000}).json()["events"]:
+    while page := server.http.get("/api/v1/cluster/events", params={"after_seq": after, "limit": 1000}).json()[
+        "events"
+    ]:
         events.update((event["job_id"], event["type"]) for event in page)
         after = page[-1]["seq"]
     assert {events[f"j{number}", "completed"] for number in range(JOBS)} == {1}
