@@ -37,6 +37,7 @@ class Wire:
             max_size=None,
             proxy=None,
             open_timeout=20,
+            ping_interval=None,
             **options,
         )
         self._is_packed = self.websocket.subprotocol == "rookery.msgpack"
