@@ -7,6 +7,8 @@ import msgspec
 from rookery.client.outcomes import Cancelled, Done, Failed, Outcome, Snoozed
 
 MOST_AT_ONCE: Final = 512
+MOST_BYTES: Final = 4 << 20
+"""Of results that travel together."""
 
 
 class AckMessage(msgspec.Struct, omit_defaults=True, gc=False):
@@ -81,9 +83,18 @@ class Outbox:
     def take(self) -> "Outbox":
         """As much as may be sent at once, in an outbox of its own."""
         taken = Outbox()
-        taken.acks, self.acks = self.acks[:MOST_AT_ONCE], self.acks[MOST_AT_ONCE:]
-        taken.fails, self.fails = self.fails[:MOST_AT_ONCE], self.fails[MOST_AT_ONCE:]
-        taken.releases, self.releases = self.releases[:MOST_AT_ONCE], self.releases[MOST_AT_ONCE:]
+        if len(self) <= MOST_AT_ONCE and sum([len(ack.result) for ack in self.acks if ack.result]) < MOST_BYTES:
+            taken.acks, taken.fails, taken.releases = self.acks, self.fails, self.releases
+            self.acks, self.fails, self.releases = [], [], []
+            return taken
+        size = 0
+        for message in self.messages()[:MOST_AT_ONCE]:
+            size += len(message.result or b"") if isinstance(message, AckMessage) else 0
+            if len(taken) and size > MOST_BYTES:
+                break
+            taken.add(message)
+        for mine, theirs in ((self.acks, taken.acks), (self.fails, taken.fails), (self.releases, taken.releases)):
+            del mine[: len(theirs)]
         return taken
 
     def messages(self) -> list[Message]:
