@@ -58,7 +58,7 @@ class CurrentJob:
         self.cancel_reason: str | None = None
         """`cancelled` or `lease lost`, when the work is no longer wanted."""
         self._reports = reports
-        self._checkpoint: Any = claim.checkpoint
+        self._checkpoint = claim.checkpoint
         self._waiters: list[Callable[[], object]] | None = None
         self._cancelled = False
 
@@ -108,12 +108,12 @@ class CurrentJob:
     @property
     def agent(self) -> Any:
         """Limits and state of an agent job, None for others."""
-        return None if self.claim.agent is None else msgspec.json.decode(self.claim.agent)
+        return msgspec.json.decode(self.claim.agent) if self.claim.agent else None
 
     @property
     def checkpoint(self) -> Any:
         """What an earlier attempt, or this one, has saved; None if nothing."""
-        return None if self._checkpoint is None else msgspec.json.decode(self._checkpoint)
+        return msgspec.json.decode(self._checkpoint) if self._checkpoint else None
 
     def save_checkpoint(self, value: Any) -> None:
         """Keep a value for the next attempt. It is sent at once, and always ahead of the attempt's outcome."""

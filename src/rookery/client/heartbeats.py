@@ -57,6 +57,10 @@ class RunningJob(CurrentJob):
         """Whether there are reports that the server has not heard."""
         return self.progress_unsent is not None or self.checkpoint_unsent is not None or bool(self.lines)
 
+    def forget_reports(self) -> None:
+        """The server does not want to hear of the job any more, but for its log."""
+        self.progress_unsent = self.checkpoint_unsent = None
+
 
 class Host(Protocol):
     """The worker, as the thread sees it."""

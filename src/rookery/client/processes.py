@@ -69,6 +69,7 @@ class Processes:
             process.wait(max(0.0, end - monotonic()))
         for process in list(self._all):
             self._end(process)
+            process.wait(max(0.0, end - monotonic()))
 
 
 class _Process:
@@ -105,6 +106,7 @@ class _Process:
                         reports.report(job, message.progress, message.checkpoint)
         except (EOFError, OSError):
             self._process.join(STOP_WITHIN)
+            self._pipe.close()
             raise ProcessDied(f"the process that ran the job ended with code {self._process.exitcode}") from None
 
     def _send(self, message: Job | Stop | Leave) -> None:
@@ -121,8 +123,5 @@ class _Process:
         self._process.join(seconds)
 
     def kill(self) -> None:
-        """End it, if it has not left."""
+        """End it, if it has not left. The thread that waits for it hears of it by the end of the pipe."""
         self._process.kill()
-        self._process.join()
-        self._process.close()
-        self._pipe.close()

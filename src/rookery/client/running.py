@@ -8,6 +8,7 @@ import contextvars
 import traceback
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack, ExitStack
+from pathlib import Path
 from typing import Any, Final, Protocol
 
 from rookery.client.current import CANCELLED, CurrentJob, _current
@@ -31,6 +32,7 @@ from rookery.client.signatures import InvalidPayload
 from rookery.client.values import json_of
 
 DONE: Final = Done()
+_HERE: Final = str(Path(__file__).parent)
 
 
 class JobTimeout(TimeoutError):
@@ -174,10 +176,10 @@ def error_text(error: BaseException) -> str:
 
 
 def backtrace_of(error: BaseException) -> str | None:
-    """Where it came from, without the worker's own frames; the end of it if it is long."""
-    frames = error.__traceback__
-    while frames is not None and frames.tb_frame.f_globals.get("__name__", "").startswith("rookery.client."):
-        frames = frames.tb_next
-    if frames is None:
+    """Where it came from, without the frames of this package; the end of it if it is long."""
+    said = traceback.TracebackException.from_exception(error)
+    frames = [frame for frame in said.stack if not frame.filename.startswith(_HERE)]
+    if not frames:
         return None
-    return "".join(traceback.format_exception(type(error), error, frames))[-LONGEST_BACKTRACE:]
+    said.stack = traceback.StackSummary.from_list(frames)
+    return "".join(said.format())[-LONGEST_BACKTRACE:]

@@ -226,6 +226,9 @@ class Worker:
             for claim, _ in self._take_all_waiting():
                 self._tell(claim, Snoozed(None, "the worker stopped"))
         self._begin_next(now)
+        if self.credit.window == self.concurrency:
+            # These jobs take long: the server is told that they have arrived before one of them blocks the loop.
+            self.flush()
 
     def _begin_next(self, now: float) -> None:
         """Begin jobs as long as there is one, and a hand free."""
@@ -271,7 +274,9 @@ class Worker:
             outcome = Dropped(job.cancel_reason or CANCELLED)
         if type(outcome) is not Done:
             _note(job, outcome)
-        if job.has_unsent and not isinstance(outcome, Dropped):
+        if isinstance(outcome, Dropped):
+            job.forget_reports()
+        if job.has_unsent:
             self._heartbeats.finish(job, outcome)
         else:
             self._tell(job.claim, outcome)
