@@ -1,10 +1,6 @@
 """A job as the server hands it out."""
 
-from typing import Final
-
 import msgspec
-
-NULL: Final = msgspec.Raw(b"null")
 
 
 class ClaimedJob(msgspec.Struct, gc=False):
@@ -17,8 +13,8 @@ class ClaimedJob(msgspec.Struct, gc=False):
     max_retries: int = 3
     lease_duration: int = 60
     lease_token: str | None = None
-    checkpoint: msgspec.Raw = NULL
+    checkpoint: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
     tags: dict[str, str | int | float | bool | None] | None = None
-    agent: msgspec.Raw = NULL
+    agent: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
     priority: int = 2
     traceparent: str | None = None
