@@ -160,7 +160,7 @@ def _do(settings: WorkerSettings, log_level: str) -> int:
         return 0 if check(load(settings)) else 1
     if settings.processes > 1 or settings.reload:
         command = worker_command([*settings.arguments(), "--log-level", log_level])
-        return uvloop.run(_supervise(command, settings))
+        return asyncio.run(_supervise(command, settings))
     return uvloop.run(_run(settings))
 
 

@@ -1,12 +1,20 @@
 """`rookery worker --check`: what an app's jobs are, and whether the server has anything against them."""
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Final
 
 import click
+import msgspec
 
-from rookery.client.errors import RookeryError
+from rookery.client.client import Client
+from rookery.client.errors import Forbidden, RookeryError
 from rookery.client.functions import JobFunction
+from rookery.client.signatures import InvalidPayload
 from rookery.client.worker import Worker
+
+WAITING: Final = ("pending", "scheduled", "retrying")
+SAMPLE: Final = 100
+"""How many of the newest jobs that wait in a queue are looked at."""
 
 
 def check(worker: Worker) -> bool:
@@ -54,8 +62,37 @@ def _type_name(kind: Any) -> str:
 
 
 def _asked(worker: Worker) -> list[str]:
-    """What the server says against this: it cannot be reached, does not let us in, or knows otherwise."""
+    """What stands against the jobs at the server: payloads of schedules and of waiting jobs that do not fit."""
     with worker.app.new_client(retries=0) as client:
         client.heartbeat({})
-        click.echo(f"server  {worker.app.url or 'from the environment'} answers")
-    return []
+        click.echo(f"server  {worker.app.url or 'at its default address'} answers")
+        try:
+            return [*_bad_schedules(worker, client), *_bad_jobs(worker, client)]
+        except Forbidden:
+            click.echo("note  this key may not look at schedules and waiting jobs: they are not checked", err=True)
+            return []
+
+
+def _bad_schedules(worker: Worker, client: Client) -> Iterator[str]:
+    for schedule in client.schedules():
+        if schedule.queue in worker.queues:
+            problem = _mismatch(worker, schedule.queue, schedule.payload)
+            if problem:
+                yield f"schedule {schedule.name}: {problem}"
+
+
+def _bad_jobs(worker: Worker, client: Client) -> Iterator[str]:
+    for queue in worker.queues:
+        for job in client.search(queue=queue, state=list(WAITING), limit=SAMPLE):
+            problem = _mismatch(worker, queue, job.payload)
+            if problem:
+                yield f"job {job.id}, waiting in {queue}: {problem}"
+                break
+
+
+def _mismatch(worker: Worker, queue: str, payload: Any) -> str | None:
+    try:
+        worker.app.functions[queue].signature.read(msgspec.json.encode({} if payload is None else payload))
+    except InvalidPayload as error:
+        return str(error)
+    return None

@@ -17,6 +17,8 @@ def load_app(name: str) -> App:
     path = Path(module_name)
     if path.suffix == ".py":
         raise NoSuchApp(f"{module_name!r} is a file: name the module, like {path.stem}:{attribute or 'app'}")
+    if not all(part.isidentifier() for part in module_name.split(".")):
+        raise NoSuchApp(f"{name!r} is not a name like module:app")
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
@@ -26,8 +28,6 @@ def load_app(name: str) -> App:
         if error.name is not None and (module_name == error.name or module_name.startswith(f"{error.name}.")):
             raise NoSuchApp(f"there is no module {error.name!r} in {here} or among the installed packages") from None
         raise NoSuchApp(f"{module_name} needs a module that is not there: {error}") from error
-    except (ValueError, TypeError):
-        raise NoSuchApp(f"{name!r} is not a name like module:app") from None
     found: object = module
     for part in (attribute or "app").split("."):
         if not hasattr(found, part):

@@ -71,6 +71,11 @@ class Outbox:
     def __len__(self) -> int:
         return len(self.acks) + len(self.fails) + len(self.releases)
 
+    @property
+    def size(self) -> int:
+        """How many bytes of results are in it."""
+        return sum([len(ack.result) for ack in self.acks if ack.result])
+
     def add(self, message: Message) -> None:
         """Keep a message."""
         if isinstance(message, AckMessage):
@@ -83,7 +88,7 @@ class Outbox:
     def take(self) -> "Outbox":
         """As much as may be sent at once, in an outbox of its own."""
         taken = Outbox()
-        if len(self) <= MOST_AT_ONCE and sum([len(ack.result) for ack in self.acks if ack.result]) < MOST_BYTES:
+        if len(self) <= MOST_AT_ONCE and self.size <= MOST_BYTES:
             taken.acks, taken.fails, taken.releases = self.acks, self.fails, self.releases
             self.acks, self.fails, self.releases = [], [], []
             return taken

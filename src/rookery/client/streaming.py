@@ -17,7 +17,7 @@ from rookery.client.errors import (
     Unauthorized,
     UnexpectedAnswer,
 )
-from rookery.client.outbox import Message, Outbox
+from rookery.client.outbox import MOST_BYTES, Message, Outbox
 from rookery.client.polling import deliver, note_dropped
 from rookery.client.retries import jittered
 from rookery.client.stream import Answer, Outcome, Stream, connect
@@ -103,6 +103,10 @@ class StreamSession:
         if len(self._unanswered) >= MOST_UNANSWERED:
             return
         told = worker.outbox.take()
+        if told.size > MOST_BYTES:
+            # One huge result would end the whole stream.
+            self._deliver(told)
+            told = Outbox()
         began = worker.begun_jobs()
         want = self._want()
         if not told and not began and want is None:
