@@ -193,7 +193,6 @@ def test_a_batch_is_followed_and_calls_back(client: Any, queue: str) -> None:
     assert (status.total, status.pending, status.has_ended) == (3, 3, False)
     jobs = client.fetch_many(queue, 10)
     client.ack_many(jobs[:2])
-    client.fail(jobs[2], "no", end=None)
     client.cancel(jobs[2])
     status = client.batch(added.batch_id)
     assert (status.succeeded, status.failed, status.has_ended) == (2, 1, True)

@@ -1,5 +1,6 @@
 """Fetching jobs and saying how they went, through both clients."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -82,6 +83,16 @@ def test_a_failed_attempt_says_when_the_next_is(client: Any, queue: str) -> None
     assert error.error == "ValueError: mailbox full"
     assert error.backtrace.endswith("ValueError: mailbox full\n")
     assert "test_a_failed_attempt_says_when_the_next_is" in error.backtrace
+
+
+def test_a_worker_may_say_when_to_try_again_or_that_nobody_should(client: Any, queue: str) -> None:
+    failed = client.fail(started(client, queue), "come back", retry_after="30m")
+    assert failed.status == "retrying"
+    assert timedelta(minutes=29) < failed.next_attempt_at - datetime.now(UTC) < timedelta(minutes=31)
+    for end in ("dead", "cancelled"):
+        job = started(client, queue)
+        assert client.fail(job, "enough", end=end).status == end
+        assert client.get(job).state == end
 
 
 def test_a_job_that_is_handed_back_costs_no_attempt(client: Any, queue: str) -> None:

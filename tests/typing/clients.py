@@ -67,11 +67,11 @@ def use(client: Client) -> None:
     client.search(colour="red")  # error: Unexpected keyword argument "colour"
     assert_type(client.bulk("retry", filter={"state": "dead"}), BulkResult)
     client.bulk("explode", jobs=[])  # error: Argument 1 to "bulk" of "Client"
-    client.bulk("retry", filter={"colour": "red"})  # error: Extra key "colour" for TypedDict "Filters"
+    client.bulk("retry", filter={"colour": "red"})  # error: Argument "filter" to "bulk" of "Client"
     client.create_schedule("n", "q", "@daily", missed="skip", overlap="never")  # error: Argument "overlap"
     for event in client.events(types=["dead"]):
         assert_type(event, Event)
-    client.get("job_1").state = "dead"  # error: Property "state" defined in "Listed" is read-only
+    client.get("job_1").state = "dead"  # error: Property "state" defined in "Job" is read-only
 
     try:
         client.queues()
