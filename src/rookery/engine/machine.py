@@ -29,7 +29,7 @@ from rookery.engine import (
     webhooks,
     workers,
 )
-from rookery.engine.ledger import NEVER, Event, Ledger
+from rookery.engine.ledger import NEVER, Happening, Ledger
 from rookery.engine.ops import AnyOperation, Batch, Result
 from rookery.store.connections import BUSY_TIMEOUT_MS, open_writer
 
@@ -139,7 +139,7 @@ class Machine:
         return self._ledger.has_changes
 
     @property
-    def events(self) -> list[Event]:
+    def events(self) -> list[Happening]:
         """The events of the last batch."""
         return self._ledger.events
 
