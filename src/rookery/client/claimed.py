@@ -1,6 +1,10 @@
 """A job as the server hands it out."""
 
+from typing import Final
+
 import msgspec
+
+NULL: Final = msgspec.Raw(b"null")
 
 
 class ClaimedJob(msgspec.Struct, gc=False):
@@ -13,8 +17,8 @@ class ClaimedJob(msgspec.Struct, gc=False):
     max_retries: int = 3
     lease_duration: int = 60
     lease_token: str | None = None
-    checkpoint: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
+    checkpoint: msgspec.Raw = NULL
     tags: dict[str, str | int | float | bool | None] | None = None
-    agent: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
+    agent: msgspec.Raw = NULL
     priority: int = 2
     traceparent: str | None = None
