@@ -212,11 +212,12 @@ class MemoryNode(Node):
 
     def _do(self, op: AnyOperation) -> Any:
         result = self._machine.apply(Batch(self.now, [op], self._random.getrandbits(79)))[0]
-        for _, type, job_id, queue, _, _ in self._machine.events:
-            if type == "enqueued":
-                job = read_job(self.reader, job_id, namespace_of(queue))
+        for happening in self._machine.events:
+            namespace = namespace_of(happening.queue)
+            for job_id in happening.job_ids if happening.type == "enqueued" else ():
+                job = read_job(self.reader, job_id, namespace)
                 if job is not None:
-                    self.added.append(Added(namespace_of(queue), job))
+                    self.added.append(Added(namespace, job))
         return result
 
     # --- what only a server does
