@@ -21,6 +21,8 @@ COLOURS: Final = {"server": "cyan", "worker": "magenta", "dev": "bright_black"}
 STOPPING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 FOREIGN: Final = ("ROOKERY_ADMIN_PASSWORD", "ROOKERY_API_KEY", "CORVO_API_KEY", "ROOKERY_URL", "CORVO_URL")
 """What the environment says of other servers than this one."""
+PATIENCE: Final = 3.0
+"""Seconds that a process has to end at once."""
 _READY: Final = re.compile(r" ready on (http://\S+)")
 
 
@@ -76,9 +78,13 @@ class Child:
         self.process.terminate()
 
     def kill(self) -> None:
-        """End it, and what it has started."""
+        """End it now: at a second signal it ends at once what it has started, and itself."""
         if self.process.poll() is None:
-            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.terminate()
+            try:
+                self.process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                os.killpg(self.process.pid, signal.SIGKILL)
 
 
 @click.command("dev")
@@ -153,7 +159,7 @@ class _Development:
         try:
             return self._run()
         finally:
-            for child in self._children:
+            for child in reversed(self._children):
                 child.kill()
             for number, handler in before.items():
                 signal.signal(number, handler)
