@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rookery.client.errors import (
         AnswerTimeout,
         ApiError,
+        BulkFailed,
         Conflict,
         Forbidden,
         IdempotencyMismatch,
@@ -31,6 +32,19 @@ if TYPE_CHECKING:
     )
     from rookery.client.newjobs import Agent, Batch, NewJob, Step
     from rookery.client.records import Enqueued, EnqueuedMany, FetchedJob, Job, JobSummary
+    from rookery.client.reports import (
+        BatchStatus,
+        BulkProgress,
+        BulkResult,
+        BulkStatus,
+        Event,
+        LogLine,
+        Page,
+        Queue,
+        Schedule,
+        Webhook,
+        Why,
+    )
 
 _PLACES: Final = {
     "async_client": ("AsyncClient",),
@@ -39,6 +53,7 @@ _PLACES: Final = {
     "errors": (
         "AnswerTimeout",
         "ApiError",
+        "BulkFailed",
         "Conflict",
         "Forbidden",
         "IdempotencyMismatch",
@@ -58,6 +73,19 @@ _PLACES: Final = {
     ),
     "newjobs": ("Agent", "Batch", "NewJob", "Step"),
     "records": ("Enqueued", "EnqueuedMany", "FetchedJob", "Job", "JobSummary"),
+    "reports": (
+        "BatchStatus",
+        "BulkProgress",
+        "BulkResult",
+        "BulkStatus",
+        "Event",
+        "LogLine",
+        "Page",
+        "Queue",
+        "Schedule",
+        "Webhook",
+        "Why",
+    ),
 }
 _HOMES: Final = {name: f"rookery.client.{module}" for module, names in _PLACES.items() for name in names}
 __all__ = [
@@ -67,11 +95,17 @@ __all__ = [
     "ApiError",
     "AsyncClient",
     "Batch",
+    "BatchStatus",
     "Beat",
+    "BulkFailed",
+    "BulkProgress",
+    "BulkResult",
+    "BulkStatus",
     "Client",
     "Conflict",
     "Enqueued",
     "EnqueuedMany",
+    "Event",
     "FetchedJob",
     "Forbidden",
     "IdempotencyMismatch",
@@ -80,12 +114,16 @@ __all__ = [
     "JobFailed",
     "JobSummary",
     "LeaseLost",
+    "LogLine",
     "NewJob",
     "NewLine",
     "NotFound",
     "Overloaded",
+    "Page",
     "PayloadTooLarge",
+    "Queue",
     "RookeryError",
+    "Schedule",
     "ServerError",
     "ServerUnreachable",
     "Step",
@@ -94,17 +132,21 @@ __all__ = [
     "UnexpectedAnswer",
     "Usage",
     "WaitTimeout",
+    "Webhook",
+    "Why",
     "__version__",
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """The names of the SDK, loaded with their first use: the server and the commands start without them."""
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module 'rookery' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(home), name)
-    return value
+if not TYPE_CHECKING:
+    # A type checker must not see this: to it, every name would be one of ours.
+    def __getattr__(name: str) -> Any:
+        """The names of the SDK, loaded with their first use: the server and the commands start without them."""
+        home = _HOMES.get(name)
+        if home is None:
+            raise AttributeError(f"module 'rookery' has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(home), name)
+        return value
 
 
 def __dir__() -> list[str]:
