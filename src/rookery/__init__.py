@@ -6,12 +6,16 @@ from typing import TYPE_CHECKING, Any, Final
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from rookery.client.app import App
     from rookery.client.async_client import AsyncClient
     from rookery.client.calls.work import Ack, Beat, NewLine, Usage
     from rookery.client.client import Client
+    from rookery.client.current import CurrentJob, JobCancelled, current_job
+    from rookery.client.dependencies import Depends, injected
     from rookery.client.errors import (
         AnswerTimeout,
         ApiError,
+        BulkFailed,
         Conflict,
         Forbidden,
         IdempotencyMismatch,
@@ -29,16 +33,52 @@ if TYPE_CHECKING:
         UnexpectedAnswer,
         WaitTimeout,
     )
+    from rookery.client.functions import JobFunction
     from rookery.client.newjobs import Agent, Batch, NewJob, Step
+    from rookery.client.outcomes import Cancel, Retry, Snooze
     from rookery.client.records import Enqueued, EnqueuedMany, FetchedJob, Job, JobSummary
+    from rookery.client.reports import (
+        BatchStatus,
+        BulkProgress,
+        BulkResult,
+        BulkStatus,
+        Event,
+        LogLine,
+        Page,
+        Queue,
+        Schedule,
+        Webhook,
+        Why,
+    )
+    from rookery.client.running import JobTimeout
+    from rookery.client.signatures import InvalidPayload
 
 _PLACES: Final = {
     "async_client": ("AsyncClient",),
+    "signatures": ("InvalidPayload",),
+    "running": ("JobTimeout",),
+    "outcomes": (
+        "Cancel",
+        "Retry",
+        "Snooze",
+    ),
+    "functions": ("JobFunction",),
+    "dependencies": (
+        "Depends",
+        "injected",
+    ),
+    "current": (
+        "CurrentJob",
+        "JobCancelled",
+        "current_job",
+    ),
+    "app": ("App",),
     "calls.work": ("Ack", "Beat", "NewLine", "Usage"),
     "client": ("Client",),
     "errors": (
         "AnswerTimeout",
         "ApiError",
+        "BulkFailed",
         "Conflict",
         "Forbidden",
         "IdempotencyMismatch",
@@ -58,6 +98,19 @@ _PLACES: Final = {
     ),
     "newjobs": ("Agent", "Batch", "NewJob", "Step"),
     "records": ("Enqueued", "EnqueuedMany", "FetchedJob", "Job", "JobSummary"),
+    "reports": (
+        "BatchStatus",
+        "BulkProgress",
+        "BulkResult",
+        "BulkStatus",
+        "Event",
+        "LogLine",
+        "Page",
+        "Queue",
+        "Schedule",
+        "Webhook",
+        "Why",
+    ),
 }
 _HOMES: Final = {name: f"rookery.client.{module}" for module, names in _PLACES.items() for name in names}
 __all__ = [
@@ -65,46 +118,72 @@ __all__ = [
     "Agent",
     "AnswerTimeout",
     "ApiError",
+    "App",
     "AsyncClient",
     "Batch",
+    "BatchStatus",
     "Beat",
+    "BulkFailed",
+    "BulkProgress",
+    "BulkResult",
+    "BulkStatus",
+    "Cancel",
     "Client",
     "Conflict",
+    "CurrentJob",
+    "Depends",
     "Enqueued",
     "EnqueuedMany",
+    "Event",
     "FetchedJob",
     "Forbidden",
     "IdempotencyMismatch",
+    "InvalidPayload",
     "InvalidRequest",
     "Job",
+    "JobCancelled",
     "JobFailed",
+    "JobFunction",
     "JobSummary",
+    "JobTimeout",
     "LeaseLost",
+    "LogLine",
     "NewJob",
     "NewLine",
     "NotFound",
     "Overloaded",
+    "Page",
     "PayloadTooLarge",
+    "Queue",
+    "Retry",
     "RookeryError",
+    "Schedule",
     "ServerError",
     "ServerUnreachable",
+    "Snooze",
     "Step",
     "StorageUnavailable",
     "Unauthorized",
     "UnexpectedAnswer",
     "Usage",
     "WaitTimeout",
+    "Webhook",
+    "Why",
     "__version__",
+    "current_job",
+    "injected",
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """The names of the SDK, loaded with their first use: the server and the commands start without them."""
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module 'rookery' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(home), name)
-    return value
+if not TYPE_CHECKING:
+    # A type checker must not see this: to it, every name would be one of ours.
+    def __getattr__(name: str) -> Any:
+        """The names of the SDK, loaded with their first use: the server and the commands start without them."""
+        home = _HOMES.get(name)
+        if home is None:
+            raise AttributeError(f"module 'rookery' has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(home), name)
+        return value
 
 
 def __dir__() -> list[str]:

@@ -1,6 +1,7 @@
 """What tests of commands share: the real command, run as a user would, in a shell, or quickly in this process."""
 
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -77,6 +78,13 @@ def shell(server: ServerProcess, tmp_path: Path) -> Run:
         )
 
     return run
+
+
+@pytest.fixture
+def unused_port() -> int:
+    """A port of loopback that nobody listens on, for a server that is to come back to the same place."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
 
 
 def said(run: Any) -> str:

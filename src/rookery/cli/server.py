@@ -30,6 +30,8 @@ _ENGINE_FLAGS: Final = (
     "--apply-multi-mode",
     "--license-key",
     "--license-public-key",
+    "--fetch-poll-interval",
+    "--idle-fetch-sleep",
 )
 
 
@@ -105,6 +107,9 @@ def _engine_flags(function: Command) -> Command:
     show_default=True,
     help="After which somebody who does not read a stream is dropped.",
 )
+@_limit("--stream-max-inflight", 2048, "Frames of WebSocket streams that may be in progress.")
+@_limit("--stream-max-open", 4096, "WebSocket streams that may be open.")
+@_limit("--stream-max-fps", 500, "Frames a second of one WebSocket stream; more are delayed.")
 @switch("--fulltext-enabled", True, "Keep a full-text index of the jobs.")
 @switch("--webhook-allow-private", False, "Let webhooks go to this host itself (127.0.0.1), whatever --bind says.")
 @click.option("--log-level", type=LOG_LEVELS, default=None, help="What goes to stderr.")
@@ -135,6 +140,9 @@ def command(
     otel_enabled: bool,
     otel_endpoint: str | None,
     stream_stall_timeout: int,
+    stream_max_inflight: int,
+    stream_max_open: int,
+    stream_max_fps: int,
     fulltext_enabled: bool,
     webhook_allow_private: bool,
     log_level: str | None,
@@ -167,6 +175,9 @@ def command(
         docs_enabled=docs_enabled,
         metrics_prefix=metrics_prefix,
         stream_stall_timeout=max(1, stream_stall_timeout) / 1000,
+        stream_max_inflight=stream_max_inflight,
+        stream_max_open=stream_max_open,
+        stream_max_fps=stream_max_fps,
     )
     if otel_endpoint and not otel_enabled:
         logger.warning("--otel-endpoint means nothing without --otel-enabled")

@@ -205,7 +205,9 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     handler: Handler
     prepare: Prepare | None = None
     summary: str
+    description: str = ""
     request: Any = None
+    frames: tuple[Any, ...] = ()
     answers: dict[int, Any]
     parameters: tuple[Parameter, ...] = ()
     tag: str = ""

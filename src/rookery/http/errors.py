@@ -5,6 +5,8 @@ from typing import Any, Final
 import msgspec
 
 from rookery.engine.ops import Refusal
+from rookery.node.batcher import Overloaded, StorageDown
+from rookery.node.reads import ReadTimeout
 
 RATE_LIMITED: Final = "RATE_LIMITED"
 
@@ -19,9 +21,9 @@ class ApiError(Exception):
         self.message = message
         self.extra = extra
 
-    def body(self) -> bytes:
-        """The error as JSON."""
-        return msgspec.json.encode({"error": self.message, "code": self.code, **self.extra})
+    def body(self, **about: Any) -> bytes:
+        """The error as JSON, after what it is about."""
+        return msgspec.json.encode({**about, "error": self.message, "code": self.code, **self.extra})
 
 
 _KINDS: Final[dict[str, tuple[int, str | None]]] = {
@@ -86,3 +88,21 @@ def storage_down(reason: str) -> ApiError:
 def search_timeout(seconds: float) -> ApiError:
     """A read took too long."""
     return ApiError(503, "SEARCH_TIMEOUT", f"the search took longer than {seconds:g} s: narrow it down")
+
+
+def api_error(error: BaseException) -> ApiError | None:
+    """What has gone wrong, as callers are told it; None if nobody thought of it."""
+    if isinstance(error, ApiError):
+        return error
+    if isinstance(error, Overloaded):
+        return overloaded(error.retry_after_ms)
+    if isinstance(error, StorageDown):
+        return storage_down(str(error))
+    if isinstance(error, ReadTimeout):
+        return search_timeout(error.seconds)
+    return None
+
+
+def internal_error() -> ApiError:
+    """Nobody thought of it: the log says more."""
+    return ApiError(500, "INTERNAL_ERROR", "internal error")

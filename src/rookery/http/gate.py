@@ -8,9 +8,9 @@ import asyncio
 import hmac
 import logging
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from time import perf_counter
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 from urllib.parse import unquote
 
 from starlette.routing import Match, Router
@@ -30,27 +30,27 @@ from rookery.http import (
     restore,
     schedules,
     search,
+    stream,
     usage,
     webhooks,
     why,
     work,
 )
 from rookery.http.call import Answer, Call, CallerGone, Receive, Route, Scope, Send, Stream, until_gone
-from rookery.http.errors import ApiError, invalid, not_found, overloaded, search_timeout, storage_down
+from rookery.http.errors import ApiError, api_error, forbidden, internal_error, invalid, not_found, overloaded
 from rookery.http.openapi import docs_routes
 from rookery.http.rate_limit import RateLimiter, client_of, retry_after_seconds
 from rookery.http.settings import HttpSettings
 from rookery.http.visit import CALLER_GONE, Visit
 from rookery.model.names import DEFAULT_NAMESPACE, is_namespace
-from rookery.node.batcher import Overloaded, StorageDown
 from rookery.node.node import Node
-from rookery.node.reads import ReadTimeout
 
 logger = logging.getLogger(__name__)
 
 API_ROUTES: Final = [
     *produce.ROUTES,
     *work.ROUTES,
+    *stream.ROUTES,
     *jobs.ROUTES,
     *joblogs.ROUTES,
     *why.ROUTES,
@@ -88,7 +88,7 @@ class Gate:
         self.node = node
         self._settings = settings
         self._limiter = RateLimiter(settings) if settings.rate_limit_enabled else None
-        self._routes = _Routes([*API_ROUTES, *docs_routes(API_ROUTES)])
+        self._routes = _all_routes()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -138,6 +138,19 @@ class Gate:
             charge = partial(limiter.charge_items, client, is_read)
         return Call(self.node, self._settings, scope, receive, headers, params, namespace, charge)
 
+    def admit_stream(self, scope: Scope) -> Call:
+        """Let a caller open a stream: who it is and what it may is settled here for all of its frames."""
+        call = self.admit(stream.ROUTE, _NO_PARAMS, scope, _nothing_more)
+        headers = call.headers
+        if self._settings.admin_password is not None and _is_from_elsewhere(headers):
+            raise forbidden("a page of another site may not open a stream with the cookie of this one")
+        if self.node.measures.streams.open >= self._settings.stream_max_open:
+            raise overloaded(1000, f"{self._settings.stream_max_open} streams are open already")
+        if self._limiter is not None:
+            call.charge = partial(self._limiter.charge_frame, client_of(headers, scope["client"]))
+        headers.pop(b"traceparent", None)
+        return call
+
     def _namespace(self, headers: dict[bytes, bytes]) -> str:
         """Check the credential, and say which namespace the caller works in."""
         password = self._settings.admin_password
@@ -181,8 +194,26 @@ class _Routes:
         raise not_found(f"there is nothing at {unquote(path)[:200]}, see /docs for what there is")
 
 
+@cache
+def _all_routes() -> _Routes:
+    return _Routes([*API_ROUTES, *docs_routes(API_ROUTES)])
+
+
 async def _never_called(_: Any) -> None:
     """Patterns only match; handlers answer."""
+
+
+async def _nothing_more() -> NoReturn:
+    """What comes after the head of an upgrade is not HTTP."""
+    raise CallerGone
+
+
+def _is_from_elsewhere(headers: dict[bytes, bytes]) -> bool:
+    """Whether a browser sends the cookie on behalf of another site's page; no browser sends our headers for one."""
+    origin = headers.get(b"origin")
+    if not origin or headers.get(b"x-api-key") or headers.get(b"authorization"):
+        return False
+    return origin.partition(b"://")[2] != headers.get(b"host")
 
 
 def _free_of_charge(_: int) -> None:
@@ -203,21 +234,18 @@ def _credential(headers: dict[bytes, bytes]) -> bytes | None:
 
 def answer_to(error: BaseException, scope: Scope) -> Answer:
     """The answer to a call that went wrong."""
-    if isinstance(error, Overloaded):
-        error = overloaded(error.retry_after_ms)
-    elif isinstance(error, StorageDown):
-        error = storage_down(str(error))
-    elif isinstance(error, ReadTimeout):
-        error = search_timeout(error.seconds)
-    elif not isinstance(error, ApiError):
+    told = api_error(error)
+    if told is None:
         logger.error("%s %s failed", scope["method"], scope["path"], exc_info=error)
-        error = ApiError(500, "INTERNAL_ERROR", "internal error")
+        told = internal_error()
     headers: tuple[tuple[bytes, bytes], ...] = ()
-    if error.status == 429:
-        headers = ((b"retry-after", retry_after_seconds(error)),)
-    elif error.status == 413:
+    if told.status == 429:
+        headers = ((b"retry-after", retry_after_seconds(told)),)
+    elif told.status == 413:
         headers = ((b"connection", b"close"),)
-    return Answer(error.status, error.body(), headers=headers)
+    elif told.status == 426:
+        headers = ((b"upgrade", b"websocket"), (b"connection", b"upgrade"))
+    return Answer(told.status, told.body(), headers=headers)
 
 
 def server_timing(started: float) -> bytes:

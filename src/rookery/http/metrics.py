@@ -13,6 +13,7 @@ import msgspec
 
 from rookery.http.call import Answer, Call, Route, json_answer
 from rookery.http.cluster import mirror_of
+from rookery.http.settings import HttpSettings
 from rookery.model.histogram import Histogram
 from rookery.model.names import is_visible, shown_name
 from rookery.node.node import Node
@@ -66,10 +67,12 @@ def histogram(name: str, help: str, values: Histogram) -> Series:
 class Scrape:
     """One look at everything, as the metrics library wants it: it asks for `collect`."""
 
-    def __init__(self, node: Node, namespace: str, prefix: str, census: Census, tasks: int, now: int) -> None:
+    def __init__(
+        self, node: Node, namespace: str, settings: HttpSettings, census: Census, tasks: int, now: int
+    ) -> None:
         self._node = node
         self._namespace = namespace
-        self._prefix = prefix
+        self._settings = settings
         self._census = census
         self._tasks = tasks
         self._now = now
@@ -84,7 +87,9 @@ class Scrape:
             "histogram": HistogramMetricFamily,
         }
         for series in self._series():
-            family = families[series.kind](f"{self._prefix}_{series.name}", series.help, labels=series.labels)
+            family = families[series.kind](
+                f"{self._settings.metrics_prefix}_{series.name}", series.help, labels=series.labels
+            )
             for sample in series.samples:
                 if isinstance(sample.value, Histogram):
                     family.add_metric(sample.labels, sample.value.cumulative(), sample.value.sum)
@@ -155,11 +160,15 @@ class Scrape:
         return Series("histogram", name, help, samples, ("queue",))
 
     def _streams(self) -> Iterator[Series]:
-        """The worker streams. This server has none, so nothing is ever open."""
-        for name in ("streams_open", "streams_max", "frames_inflight", "frames_max_inflight"):
-            yield gauge(f"lifecycle_{name}", "Of worker streams", 0)
-        for name in ("frames", "streams", "overload", "idle_fetch"):
-            yield counter(f"lifecycle_{name}_total", "Of worker streams", 0)
+        streams, settings = self._node.measures.streams, self._settings
+        yield gauge("lifecycle_streams_open", "WebSocket streams that are open", streams.open)
+        yield gauge("lifecycle_streams_max", "How many may be open", settings.stream_max_open)
+        yield gauge("lifecycle_frames_inflight", "Frames of streams in progress", streams.frames_in_flight)
+        yield gauge("lifecycle_frames_max_inflight", "How many may be in progress", settings.stream_max_inflight)
+        yield counter("lifecycle_frames_total", "Frames that came on streams", streams.frames)
+        yield counter("lifecycle_streams_total", "Streams that were opened", streams.opened)
+        yield counter("lifecycle_overload_total", "Frames refused because too much was in progress", streams.overloads)
+        yield counter("lifecycle_idle_fetch_total", "Wants that found nothing to claim at once", streams.idle_wants)
 
     def _pipeline(self) -> Iterator[Series]:
         node, measures = self._node, self._node.measures
@@ -237,11 +246,11 @@ class Scrape:
 
 async def get_metrics(call: Call) -> Answer:
     """All series in Prometheus' text format."""
-    node, namespace, prefix = call.node, call.namespace, call.settings.metrics_prefix
+    node, namespace, settings = call.node, call.namespace, call.settings
     now, tasks = node.clock.now(), len(asyncio.all_tasks())
 
     def scrape(db: "apsw.Connection") -> bytes:
-        return render(Scrape(node, namespace, prefix, take_census(db, now, namespace), tasks, now))
+        return render(Scrape(node, namespace, settings, take_census(db, now, namespace), tasks, now))
 
     return Answer(200, await node.overviews.run(scrape), CONTENT_TYPE)
 

@@ -27,7 +27,11 @@ def describe(routes: list[Route]) -> dict[str, Any]:
     """The OpenAPI document for these routes."""
     types = [ErrorAnswer]
     for route in routes:
-        types += [route.request, *(answer for answer in route.answers.values() if not isinstance(answer, str))]
+        types += [
+            route.request,
+            *route.frames,
+            *(answer for answer in route.answers.values() if not isinstance(answer, str)),
+        ]
     types = [type for type in types if type is not None]
     schemas, components = msgspec.json.schema_components(types, schema_hook=_any_json, ref_template=_REF)
     schema_of = {str(type): schema for type, schema in zip(types, schemas, strict=True)}
@@ -82,6 +86,10 @@ def _operation(route: Route, schema_of: dict[str, Any]) -> dict[str, Any]:
         "description": "What went wrong",
         "content": {"application/json": {"schema": schema_of[str(ErrorAnswer)]}},
     }
+    if route.description:
+        operation["description"] = route.description
+    if route.frames:
+        operation["x-frames"] = [schema_of[str(frame)] for frame in route.frames]
     if route.request is not None:
         operation["requestBody"] = {"content": {"application/json": {"schema": schema_of[str(route.request)]}}}
     return operation

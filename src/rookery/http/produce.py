@@ -128,9 +128,13 @@ def enqueued_one(enqueued: Enqueued | Refusal) -> Answer:
 
 def enqueue_answer(job: EnqueuedJob) -> Answer:
     """201 for a new job, 200 for one that was there."""
-    if job.status in (PENDING, SCHEDULED):
-        return Answer(201, f'{{"job_id":"{job.job_id}","status":"{job.status}","unique_existing":false}}'.encode())
-    return Answer(200, f'{{"job_id":"{job.job_id}","status":"{job.status}","unique_existing":true}}'.encode())
+    return Answer(201 if job.status in (PENDING, SCHEDULED) else 200, enqueued_json(job).encode())
+
+
+def enqueued_json(job: EnqueuedJob) -> str:
+    """What became of a job, as both an enqueue and a stream say it."""
+    existed = "false" if job.status in (PENDING, SCHEDULED) else "true"
+    return f'{{"job_id":"{job.job_id}","status":"{job.status}","unique_existing":{existed}}}'
 
 
 def enqueue_batch(call: Call, body: bytes) -> Work:

@@ -15,14 +15,17 @@ from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from rookery.engine.ops import ClaimedJob
+from rookery.http import stream
 from rookery.http.call import LARGE_BODY, Answer, Call, Route, Scope
 from rookery.http.errors import too_large
 from rookery.http.gate import API_ROUTES, COMMON_HEADERS, Gate, answer_to, server_timing
 from rookery.http.visit import CALLER_GONE, Visit
+from rookery.http.websocket import StreamConnection
 from rookery.node.measures import Traffic
 from rookery.node.waiters import Waiter
 
 LARGEST_HEAD: Final = 64 << 10
+STREAM_PATH: Final = stream.ROUTE.path.encode()
 REQUEST_TIMEOUT: Final = 60.0
 """Seconds in which a request must have arrived whole, once it has begun."""
 
@@ -65,6 +68,43 @@ class BoundedProtocol(HttpToolsProtocol):
     @property
     def _traffic(self) -> Traffic:
         return cast(Gate, self.app).node.measures.traffic
+
+    def _should_upgrade_to_ws(self) -> bool:
+        """Only one path is a WebSocket; elsewhere the wish for one is not heard."""
+        return self.url.partition(b"?")[0] == STREAM_PATH and self.parser.get_method() == b"GET"
+
+    def _unsupported_upgrade_warning(self) -> None:
+        """The request has been taken as one that wishes for nothing."""
+
+    def handle_websocket_upgrade(self) -> None:
+        """Hand the connection over to a stream, or say why not."""
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._refuse(400, "VALIDATION_ERROR", "a request before this one has not been answered yet")
+            return
+        started = perf_counter()
+        gate, scope = cast(Gate, self.app), cast(Scope, self.scope)
+        scope["path"] = STREAM_PATH.decode()
+        visit = Visit(self._traffic, self._traffic.of("GET", scope["path"]), started)
+        if gate.node.tracing is not None:
+            visit.begin_trace(gate.node.tracing, self.headers)
+        try:
+            connection = StreamConnection(gate.admit_stream(scope), self.transport, self.config, self.server_state)
+        except Exception as error:
+            visit.refused(error)
+            answer = answer_to(error, scope)
+            visit.end(answer.status)
+            headers = tuple(header for header in answer.headers if header[0] != b"connection")
+            answer = msgspec.structs.replace(answer, headers=(*headers, (b"connection", b"close")))
+            self.transport.write(render(answer, self.server_state.default_headers, started))
+            self.transport.close()
+            return
+        visit.end(101)
+        self._meet_deadline()
+        if self._idle_check is not None:
+            self._idle_check.cancel()
+        self.connections.discard(self)
+        connection.open([*COMMON_HEADERS, (b"server-timing", server_timing(started))])
+        self.transport.set_protocol(connection)
 
     def data_received(self, data: bytes) -> None:
         """Take in what came; a request that is not whole yet has so much room and so much time."""

@@ -39,6 +39,10 @@ class RateLimiter:
             self._buckets[client, is_read].tokens += 1
             raise
 
+    def charge_frame(self, client: bytes, items: int) -> None:
+        """Take tokens for a frame of a stream, which writes: for its items, at least one, no more than the burst."""
+        self.charge(client, False, max(1, min(items, self._limits[False][1])))
+
     def charge(self, client: bytes, is_read: bool, cost: int) -> None:
         """Take tokens, or refuse."""
         rps, burst = self._limits[is_read]

@@ -17,3 +17,8 @@ class HttpSettings(msgspec.Struct, frozen=True):
     metrics_prefix: str = "rookery"
     stream_stall_timeout: float = 30.0
     """Seconds after which somebody who does not read a stream is dropped."""
+    stream_max_inflight: int = 2048
+    """Frames of all WebSocket streams that may be in progress."""
+    stream_max_open: int = 4096
+    stream_max_fps: int = 500
+    """Frames a second that one stream may send before it is slowed down."""

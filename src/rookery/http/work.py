@@ -17,6 +17,7 @@ from rookery.engine.ops import (
     Completion,
     Fail,
     Failed,
+    FailedJob,
     Failure,
     Heartbeat,
     Refusal,
@@ -43,16 +44,21 @@ LONGEST_LEASE: Final = 86_400
 _ENDS: Final = (DEAD, CANCELLED)
 
 
-class FetchRequest(msgspec.Struct):
+class ClaimRequest(msgspec.Struct):
     """Who wants work, of which queues."""
 
     queues: Annotated[list[str] | None, says("Required. Names of queues")] = None
     worker_id: Annotated[str | None, says("Names the worker in `/workers` and on the job")] = None
     hostname: Annotated[str | None, says("Where it runs")] = None
-    timeout: Annotated[float | None, says("Seconds to wait for a job, 30 by default, 60 at the most")] = None
     lease_duration: Annotated[
         int | None, says("Seconds until the job goes to somebody else unless heartbeats renew it, 60 by default")
     ] = None
+
+
+class FetchRequest(ClaimRequest):
+    """The same, and for how long to wait."""
+
+    timeout: Annotated[float | None, says("Seconds to wait for a job, 30 by default, 60 at the most")] = None
 
 
 class FetchBatchRequest(FetchRequest):
@@ -211,12 +217,12 @@ _NOTHING: Final = Answer(204)
 
 def fetch(call: Call, body: bytes) -> Work:
     """Lease one job, waiting for it if there is none."""
-    op, wait = _claim(call, decode(_fetch_decoder, body or b"{}"), 1)
+    request = decode(_fetch_decoder, body or b"{}")
 
     def finish(jobs: list[ClaimedJob]) -> Answer:
-        return Answer(200, _job_json(call, jobs[0]).encode()) if jobs else _NOTHING
+        return Answer(200, job_json(call.namespace, jobs[0]).encode()) if jobs else _NOTHING
 
-    return Work(op, finish, wait)
+    return Work(claim(call, request, 1), finish, _wait(request))
 
 
 def fetch_batch(call: Call, body: bytes) -> Work:
@@ -226,27 +232,24 @@ def fetch_batch(call: Call, body: bytes) -> Work:
     if count < 1:
         raise invalid(f"count must be at least 1, not {count}")
     call.charge(count)
-    op, wait = _claim(call, request, count)
 
     def finish(jobs: list[ClaimedJob]) -> Answer:
-        return Answer(200, f'{{"jobs":[{",".join([_job_json(call, job) for job in jobs])}]}}'.encode())
+        return Answer(200, jobs_json(call.namespace, jobs))
 
-    return Work(op, finish, wait)
+    return Work(claim(call, request, count), finish, _wait(request))
 
 
-def _claim(call: Call, request: FetchRequest, count: int) -> tuple[Claim, float]:
-    """What is asked for, and how long to wait for it."""
+def claim(call: Call, request: ClaimRequest, count: int) -> Claim:
+    """What is asked for, checked."""
     if not request.queues:
         raise invalid("queues is required")
     lease = request.lease_duration
     if lease is not None and not 1 <= lease <= LONGEST_LEASE:
         raise invalid(f"lease_duration must be between 1 and {LONGEST_LEASE} seconds, not {lease}")
-    wait = request.timeout if request.timeout is not None and request.timeout > 0 else DEFAULT_WAIT
-    wait = min(wait, LONGEST_WAIT)
     queues = dict.fromkeys(request.queues)
     if len(queues) > MOST_QUEUES:
         raise invalid(f"queues has {len(queues)} names, the limit is {MOST_QUEUES}")
-    op = Claim(
+    return Claim(
         queues=tuple([call.queue(queue, "queues") for queue in queues]),
         count=count,
         worker_id=(request.worker_id or "").strip() or None,
@@ -254,12 +257,23 @@ def _claim(call: Call, request: FetchRequest, count: int) -> tuple[Claim, float]
         lease=DEFAULT_LEASE if lease is None else lease * 1000,
         namespace=call.namespace,
     )
-    return op, wait - min(ANSWER_EARLY, wait / 10)
 
 
-def _job_json(call: Call, job: ClaimedJob) -> str:
+def _wait(request: FetchRequest) -> float:
+    """Seconds to wait for a job."""
+    wait = request.timeout if request.timeout is not None and request.timeout > 0 else DEFAULT_WAIT
+    wait = min(wait, LONGEST_WAIT)
+    return wait - min(ANSWER_EARLY, wait / 10)
+
+
+def jobs_json(namespace: str, jobs: list[ClaimedJob]) -> bytes:
+    """Fetched jobs, as both a fetch of many and a stream say them."""
+    return f'{{"jobs":[{",".join([job_json(namespace, job) for job in jobs])}]}}'.encode()
+
+
+def job_json(namespace: str, job: ClaimedJob) -> str:
     """A fetched job; payload and the like are JSON text already."""
-    queue = msgspec.json.encode(shown_name(call.namespace, job.queue)).decode()
+    queue = msgspec.json.encode(shown_name(namespace, job.queue)).decode()
     trace = f',"traceparent":"{job.trace}"' if job.trace is not None else ""
     return (
         f'{{"job_id":"{job.job_id}","queue":{queue},"payload":{job.payload},"attempt":{job.attempt},'
@@ -269,7 +283,8 @@ def _job_json(call: Call, job: ClaimedJob) -> str:
     )
 
 
-def _completion(job_id: str, request: AckRequest) -> Completion:
+def completion(job_id: str, request: AckRequest) -> Completion:
+    """An ack in the engine's words."""
     return Completion(
         job_id,
         lease_number(request.lease_token),
@@ -304,7 +319,7 @@ def _usage(report: UsageReport | None) -> Usage | None:
 
 def ack(call: Call, body: bytes) -> Work:
     """The job is done."""
-    item = _completion(call.params["job_id"], decode(_ack_decoder, body or b"{}"))
+    item = completion(call.params["job_id"], decode(_ack_decoder, body or b"{}"))
     return Work(Ack(items=[item], namespace=call.namespace), _acked)
 
 
@@ -326,7 +341,7 @@ def ack_batch(call: Call, body: bytes) -> Work:
         if not item.job_id.strip():
             raise invalid(f"acks[{number}].job_id is required")
     call.charge(len(request.acks))
-    items = [_completion(item.job_id, item) for item in request.acks]
+    items = [completion(item.job_id, item) for item in request.acks]
 
     def finish(acked: Acked) -> Answer:
         lost = [
@@ -341,11 +356,12 @@ def ack_batch(call: Call, body: bytes) -> Work:
 
 def fail(call: Call, body: bytes) -> Work:
     """The attempt has failed."""
-    item = _failure(call.params["job_id"], decode(_fail_decoder, body or b"{}"))
+    item = failure(call.params["job_id"], decode(_fail_decoder, body or b"{}"))
     return Work(Fail(items=[item], namespace=call.namespace), _failed)
 
 
-def _failure(job_id: str, request: FailRequest) -> Failure:
+def failure(job_id: str, request: FailRequest) -> Failure:
+    """A failed attempt in the engine's words."""
     if request.end and request.end not in _ENDS:
         raise invalid(f"end must be one of {', '.join(_ENDS)}, not {request.end!r}")
     if request.end and request.retry_after:
@@ -364,25 +380,30 @@ def _failed(failed: Failed) -> Answer:
     outcome = failed.outcomes[0]
     if isinstance(outcome, Refusal):
         raise refused(outcome, "FAIL_ERROR")
-    due = outcome.next_attempt_at
-    return json_answer(
-        FailAnswer(
-            outcome.status, None if due is None else format_instant(due), outcome.attempts_remaining, outcome.attempt
-        )
-    )
+    return json_answer(fail_answer(outcome))
+
+
+def fail_answer(job: FailedJob) -> FailAnswer:
+    """What became of a job whose attempt failed."""
+    due = job.next_attempt_at
+    return FailAnswer(job.status, None if due is None else format_instant(due), job.attempts_remaining, job.attempt)
 
 
 def release(call: Call, body: bytes) -> Work:
     """The job is handed back: the attempt does not count."""
-    request = decode(_release_decoder, body or b"{}")
-    item = Return(
-        call.params["job_id"],
+    item = job_return(call.params["job_id"], decode(_release_decoder, body or b"{}"))
+    return Work(Release(items=[item], namespace=call.namespace), _released)
+
+
+def job_return(job_id: str, request: ReleaseRequest) -> Return:
+    """A job that is handed back, in the engine's words."""
+    return Return(
+        job_id,
         lease_number(request.lease_token),
         duration(request.delay, 0, "delay"),
         given_json(request.checkpoint, "checkpoint"),
         request.reason,
     )
-    return Work(Release(items=[item], namespace=call.namespace), _released)
 
 
 def _released(released: Released) -> Answer:
@@ -395,31 +416,36 @@ def _released(released: Released) -> Answer:
 def heartbeat(call: Call, body: bytes) -> Work:
     """The jobs are still worked on: renew their leases."""
     request = decode(_heartbeat_decoder, body or b"{}")
-    beats = [
-        Beat(
-            job_id,
-            lease_number(beat.lease_token),
-            given_json(beat.progress, f"jobs.{job_id}.progress"),
-            given_json(beat.checkpoint, f"jobs.{job_id}.checkpoint"),
-            _usage(beat.usage),
-        )
-        if beat is not None
-        else Beat(job_id)
-        for job_id, beat in (request.jobs or {}).items()
-    ]
+    beats = [beat(job_id, item) for job_id, item in (request.jobs or {}).items()]
 
     def finish(beaten: Beaten) -> Answer:
-        found = dict(zip([beat.job_id for beat in beats], beaten.outcomes, strict=True))
-        return json_answer(
-            HeartbeatAnswer(
-                {job_id: Status(_SAID[outcome]) for job_id, outcome in found.items()},
-                [job_id for job_id, outcome in found.items() if outcome == OK],
-                [job_id for job_id, outcome in found.items() if outcome == UNKNOWN],
-                [job_id for job_id, outcome in found.items() if outcome in (INACTIVE, LOST)],
-            )
-        )
+        return json_answer(heartbeat_answer(beats, beaten))
 
     return Work(Heartbeat(items=beats, namespace=call.namespace), finish)
+
+
+def beat(job_id: str, request: BeatRequest | None) -> Beat:
+    """A sign of life in the engine's words."""
+    if request is None:
+        return Beat(job_id)
+    return Beat(
+        job_id,
+        lease_number(request.lease_token),
+        given_json(request.progress, f"jobs.{job_id}.progress"),
+        given_json(request.checkpoint, f"jobs.{job_id}.checkpoint"),
+        _usage(request.usage),
+    )
+
+
+def heartbeat_answer(beats: list[Beat], beaten: Beaten) -> HeartbeatAnswer:
+    """What the worker of each job is to do."""
+    found = dict(zip([beat.job_id for beat in beats], beaten.outcomes, strict=True))
+    return HeartbeatAnswer(
+        {job_id: Status(_SAID[outcome]) for job_id, outcome in found.items()},
+        [job_id for job_id, outcome in found.items() if outcome == OK],
+        [job_id for job_id, outcome in found.items() if outcome == UNKNOWN],
+        [job_id for job_id, outcome in found.items() if outcome in (INACTIVE, LOST)],
+    )
 
 
 _SAID: Final = {OK: "ok", LOST: "lost", UNKNOWN: "cancel", INACTIVE: "cancel"}

@@ -59,6 +59,18 @@ class Traffic:
         return added
 
 
+class StreamTraffic:
+    """WebSocket streams and the frames of their clients."""
+
+    def __init__(self) -> None:
+        self.open = 0
+        self.opened = 0
+        self.frames = 0
+        self.frames_in_flight = 0
+        self.overloads = 0
+        self.idle_wants = 0
+
+
 class Chore:
     """Something that the passing of time asks for."""
 
@@ -80,6 +92,7 @@ class Measures:
 
     def __init__(self) -> None:
         self.traffic = Traffic()
+        self.streams = StreamTraffic()
         self.queue_time = Histogram(PIPELINE_SECONDS)
         self.apply_time = Histogram(PIPELINE_SECONDS)
         self.commit_time = Histogram(PIPELINE_SECONDS)

@@ -36,6 +36,7 @@ from rookery.node.teller import Teller
 from rookery.node.timers import Timers
 from rookery.node.tracing import Tracing
 from rookery.node.waiters import Deliver, Waiter, Waiters
+from rookery.node.wants import Want
 from rookery.node.watchers import Watchers
 from rookery.node.webhooks import Webhooks
 from rookery.store.connections import open_reader
@@ -165,6 +166,10 @@ class Node:
         """The same, for a caller who wants to be called with the result or the exception."""
         self._batcher.submit(op, deliver)
 
+    def send_more(self, op: AnyOperation, deliver: Callable[[Any], None]) -> None:
+        """The same for what belongs to something that was let in already: it is not refused any more."""
+        self._batcher.put(op, deliver)
+
     async def clear(self, op: ClearQueue | DeleteQueue) -> int:
         """Delete a queue's jobs chunk by chunk, letting others have their turn between; how many went."""
         cleared: Cleared = await self.submit(op)
@@ -228,6 +233,10 @@ class Node:
         """When somebody last asked for jobs of a queue, as far as this server remembers."""
         return self._waiters.last_asked(queue)
 
+    def want(self, deliver: Callable[[list[ClaimedJob]], None]) -> Want:
+        """Standing credit for jobs, none at first; `close` it in the end."""
+        return Want(self._waiters, deliver)
+
     def put_back(self, op: Claim, jobs: list[ClaimedJob]) -> None:
         """Undo claims that their caller did not live to hear of."""
         self._waiters.put_back(op, jobs)
@@ -251,8 +260,8 @@ class Node:
         self.measures.jobs_moved(machine.waits, machine.runs)
         self._waiters.wake(machine.changed_queues)
         if self._end_watchers or self._log_watchers:
-            for _, type, job_id, _, _, _ in machine.events:
-                if type in _ENDINGS:
+            for ended in machine.events:
+                for job_id in ended.job_ids if ended.type in _ENDINGS else ():
                     self._end_watchers.tell(job_id)
                     self._log_watchers.tell(job_id)
             for job_id in machine.logged_jobs:

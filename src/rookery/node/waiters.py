@@ -1,7 +1,11 @@
-"""Long polls: callers who wait for a job, woken first come, first served, and never more than there are jobs."""
+"""Long polls: callers who wait for a job, woken first come, first served, and never more than there are jobs.
+
+A stream waits in the same lines, for as long as it takes.
+"""
 
 import asyncio
 import random
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from itertools import islice
@@ -22,13 +26,14 @@ Deliver = Callable[[list[ClaimedJob] | BaseException], None]
 class Waiter:
     """One poll. It keeps its place in line until it has a job, its time is up, or its caller is gone."""
 
-    __slots__ = ("_deliver", "is_done", "is_new", "is_trying", "op", "timer")
+    __slots__ = ("_deliver", "is_done", "is_late", "is_new", "is_trying", "op", "timer")
 
     def __init__(self, op: Claim, deliver: Deliver) -> None:
         self.op = op
         self.is_new = True
         self.is_trying = False
         self.is_done = False
+        self.is_late = False
         self.timer: asyncio.TimerHandle | None = None
         self._deliver = deliver
 
@@ -52,23 +57,39 @@ class Waiters:
         self._arrivals: list[Waiter] = []
         self._to_look_at: set[str] = set()
         self._asked: dict[str, int] = {}
+        self._wanted: Counter[str] = Counter()
 
     def wait(self, op: Claim, timeout: float, deliver: Deliver) -> Waiter:
         """Deliver jobs as soon as there are any, none when the time is up, or Overloaded at once."""
         waiter = Waiter(op, deliver)
-        for queue in op.queues:
-            self._lines.setdefault(queue, {})[waiter] = None
         waiter.timer = asyncio.get_running_loop().call_later(timeout, self._time_is_up, waiter)
+        self._stand_in_line(waiter)
+        if not waiter.is_trying and not waiter.is_done:
+            self.see_worker(op)
+        return waiter
+
+    def stand(self, op: Claim, deliver: Deliver) -> Waiter:
+        """Deliver jobs as soon as there are any, however long that takes."""
+        waiter = Waiter(op, deliver)
+        waiter.is_new = False
+        self._stand_in_line(waiter)
+        return waiter
+
+    def _stand_in_line(self, waiter: Waiter) -> None:
+        for queue in waiter.op.queues:
+            self._lines.setdefault(queue, {})[waiter] = None
         if self._batcher.is_committing:
             self._arrivals.append(waiter)
         else:
-            for queue in op.queues:
+            for queue in waiter.op.queues:
                 self._wake(queue)
             waiter.is_new = False
-        if op.worker_id and not waiter.is_trying and not waiter.is_done:
+
+    def see_worker(self, op: Claim) -> None:
+        """Note that the worker is there, though nothing is claimed for it now."""
+        if op.worker_id:
             seen = SeeWorker(worker_id=op.worker_id, hostname=op.hostname, queues=op.queues, namespace=op.namespace)
             self._batcher.put(seen, _ignore)
-        return waiter
 
     def abandon(self, waiter: Waiter) -> None:
         """The caller is gone: nothing is claimed for it any more, and what is being claimed is put back."""
@@ -86,8 +107,20 @@ class Waiters:
             self._batcher.put(Release(items=items, namespace=op.namespace), _ignore)
 
     def last_asked(self, queue: str) -> int | None:
-        """When a poll last asked for the queue: now, if one is parked there."""
-        return self._clock.now() if queue in self._lines else self._asked.get(queue)
+        """When somebody last asked for the queue: now, if a poll is parked there or a stream wants its jobs."""
+        return self._clock.now() if queue in self._lines or queue in self._wanted else self._asked.get(queue)
+
+    def begin_wanting(self, queues: tuple[str, ...]) -> None:
+        """A stream wants jobs of these queues, also while it has no room for more."""
+        self._wanted.update(queues)
+
+    def stop_wanting(self, queues: tuple[str, ...]) -> None:
+        """It wants them no longer."""
+        self._wanted.subtract(queues)
+        for queue in queues:
+            if self._wanted[queue] <= 0:
+                del self._wanted[queue]
+        self._note_asked(queues)
 
     def release_all(self) -> None:
         """End every poll with nothing."""
@@ -136,12 +169,13 @@ class Waiters:
         jobs = result.jobs if isinstance(result, Claimed) else []
         if waiter.is_done:
             self.put_back(waiter.op, jobs)
-        elif jobs or waiter.timer is None or isinstance(result, BaseException):
+        elif jobs or waiter.is_late or isinstance(result, BaseException):
             self._leave(waiter)
             waiter.finish(result if isinstance(result, BaseException) else jobs)
 
     def _time_is_up(self, waiter: Waiter) -> None:
         """Answer with nothing, unless a claim is under way that may still bring something."""
+        waiter.is_late = True
         if waiter.timer is not None:
             waiter.timer.cancel()
             waiter.timer = None
@@ -153,15 +187,19 @@ class Waiters:
         if waiter.timer is not None:
             waiter.timer.cancel()
             waiter.timer = None
-        now, asked = self._clock.now(), self._asked
         for queue in waiter.op.queues:
-            asked.pop(queue, None)
-            asked[queue] = now
             line = self._lines.get(queue)
             if line is not None:
                 line.pop(waiter, None)
                 if not line:
                     del self._lines[queue]
+        self._note_asked(waiter.op.queues)
+
+    def _note_asked(self, queues: tuple[str, ...]) -> None:
+        now, asked = self._clock.now(), self._asked
+        for queue in queues:
+            asked.pop(queue, None)
+            asked[queue] = now
         while len(asked) > MOST_REMEMBERED:
             del asked[next(iter(asked))]
 
