@@ -116,13 +116,16 @@ def command(
     if begun.bulk_operation_id is None:
         _report(answer, is_json)
         return
-    if not is_json:
-        click.echo(f"Bulk operation {begun.bulk_operation_id} started ({begun.estimated_total} jobs)")
-    if wait:
-        answer = _follow(remote, begun)
-        _report_end(answer, is_json)
-    elif is_json:
-        click.echo(pretty(answer))
+    try:
+        if not is_json:
+            click.echo(f"Bulk operation {begun.bulk_operation_id} started ({begun.estimated_total} jobs)")
+        if wait:
+            _report_end(_follow(remote, begun), is_json)
+        elif is_json:
+            click.echo(pretty(answer))
+    except KeyboardInterrupt:
+        click.echo(f"\nBulk operation {begun.bulk_operation_id} goes on in the background", err=True)
+        raise
 
 
 def _deed(
@@ -186,13 +189,9 @@ def _report_end(answer: msgspec.Raw, is_json: bool) -> None:
 def _follow(remote: Remote, begun: Begun) -> msgspec.Raw:
     """Wait until it is done; the last record of it. A server that goes away meanwhile may come back."""
     path = f"/bulk/{begun.bulk_operation_id}"
-    try:
-        with Progress("working", begun.estimated_total, unit="jobs") as bar:
-            _listen(remote, path, bar)
-            return _poll(remote, path, bar)
-    except KeyboardInterrupt:
-        click.echo(f"\nBulk operation {begun.bulk_operation_id} goes on in the background", err=True)
-        raise
+    with Progress("working", begun.estimated_total, unit="jobs") as bar:
+        _listen(remote, path, bar)
+        return _poll(remote, path, bar)
 
 
 def _listen(remote: Remote, path: str, bar: Progress) -> None:
