@@ -1,8 +1,12 @@
 """The stream: how it is opened, what its frames are, and what becomes of each item."""
 
 import json
+import re
 import socket
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -400,6 +404,14 @@ def test_the_stream_is_described(api: Api) -> None:
         document["components"]["schemas"]["ClientFrame"]["properties"]
     )
     assert described["x-frames"][0] == {"$ref": "#/components/schemas/ClientFrame"}
+
+
+def test_the_example_of_the_guide_works(api: Api) -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "stream.md").read_text()
+    (example,) = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
+    example = example.replace("ws://localhost:8080", api.server.url.replace("http", "ws"))
+    run = subprocess.run([sys.executable, "-c", example], capture_output=True, text=True, timeout=30)
+    assert (run.returncode, run.stdout) == (0, "Hello, Ada!\nHello, Alan!\n"), run.stderr
 
 
 def test_a_second_request_on_the_connection_of_one_that_waits_cannot_become_a_stream(api: Api, queue: str) -> None:
