@@ -268,12 +268,21 @@ def _wait(request: FetchRequest) -> float:
 
 def jobs_json(namespace: str, jobs: list[ClaimedJob]) -> bytes:
     """Fetched jobs, as both a fetch of many and a stream say them."""
-    return f'{{"jobs":[{",".join([job_json(namespace, job) for job in jobs])}]}}'.encode()
+    names = {queue: _name_json(namespace, queue) for queue in {job.queue for job in jobs}}
+    return f'{{"jobs":[{",".join([_job_json(names[job.queue], job) for job in jobs])}]}}'.encode()
 
 
 def job_json(namespace: str, job: ClaimedJob) -> str:
-    """A fetched job; payload and the like are JSON text already."""
-    queue = msgspec.json.encode(shown_name(namespace, job.queue)).decode()
+    """A fetched job."""
+    return _job_json(_name_json(namespace, job.queue), job)
+
+
+def _name_json(namespace: str, queue: str) -> str:
+    return msgspec.json.encode(shown_name(namespace, queue)).decode()
+
+
+def _job_json(queue: str, job: ClaimedJob) -> str:
+    """Payload and the like are JSON text already."""
     trace = f',"traceparent":"{job.trace}"' if job.trace is not None else ""
     return (
         f'{{"job_id":"{job.job_id}","queue":{queue},"payload":{job.payload},"attempt":{job.attempt},'
@@ -288,9 +297,9 @@ def completion(job_id: str, request: AckRequest) -> Completion:
     return Completion(
         job_id,
         lease_number(request.lease_token),
-        given_json(request.result, "result"),
-        given_json(request.checkpoint, "checkpoint"),
-        _usage(request.usage),
+        given_json(request.result, "result") if request.result else None,
+        given_json(request.checkpoint, "checkpoint") if request.checkpoint else None,
+        None if request.usage is None else _usage(request.usage),
         request.agent_status,
         request.hold_reason,
         request.step_status,
