@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rookery.client.errors import (
         AnswerTimeout,
         ApiError,
+        BulkFailed,
         Conflict,
         Forbidden,
         IdempotencyMismatch,
@@ -36,6 +37,19 @@ if TYPE_CHECKING:
     from rookery.client.newjobs import Agent, Batch, NewJob, Step
     from rookery.client.outcomes import Cancel, Retry, Snooze
     from rookery.client.records import Enqueued, EnqueuedMany, FetchedJob, Job, JobSummary
+    from rookery.client.reports import (
+        BatchStatus,
+        BulkProgress,
+        BulkResult,
+        BulkStatus,
+        Event,
+        LogLine,
+        Page,
+        Queue,
+        Schedule,
+        Webhook,
+        Why,
+    )
     from rookery.client.running import JobTimeout
     from rookery.client.signatures import InvalidPayload
 
@@ -64,6 +78,7 @@ _PLACES: Final = {
     "errors": (
         "AnswerTimeout",
         "ApiError",
+        "BulkFailed",
         "Conflict",
         "Forbidden",
         "IdempotencyMismatch",
@@ -83,6 +98,19 @@ _PLACES: Final = {
     ),
     "newjobs": ("Agent", "Batch", "NewJob", "Step"),
     "records": ("Enqueued", "EnqueuedMany", "FetchedJob", "Job", "JobSummary"),
+    "reports": (
+        "BatchStatus",
+        "BulkProgress",
+        "BulkResult",
+        "BulkStatus",
+        "Event",
+        "LogLine",
+        "Page",
+        "Queue",
+        "Schedule",
+        "Webhook",
+        "Why",
+    ),
 }
 _HOMES: Final = {name: f"rookery.client.{module}" for module, names in _PLACES.items() for name in names}
 __all__ = [
@@ -93,7 +121,12 @@ __all__ = [
     "App",
     "AsyncClient",
     "Batch",
+    "BatchStatus",
     "Beat",
+    "BulkFailed",
+    "BulkProgress",
+    "BulkResult",
+    "BulkStatus",
     "Cancel",
     "Client",
     "Conflict",
@@ -101,6 +134,7 @@ __all__ = [
     "Depends",
     "Enqueued",
     "EnqueuedMany",
+    "Event",
     "FetchedJob",
     "Forbidden",
     "IdempotencyMismatch",
@@ -113,13 +147,17 @@ __all__ = [
     "JobSummary",
     "JobTimeout",
     "LeaseLost",
+    "LogLine",
     "NewJob",
     "NewLine",
     "NotFound",
     "Overloaded",
+    "Page",
     "PayloadTooLarge",
+    "Queue",
     "Retry",
     "RookeryError",
+    "Schedule",
     "ServerError",
     "ServerUnreachable",
     "Snooze",
@@ -129,19 +167,23 @@ __all__ = [
     "UnexpectedAnswer",
     "Usage",
     "WaitTimeout",
+    "Webhook",
+    "Why",
     "__version__",
     "current_job",
     "injected",
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """The names of the SDK, loaded with their first use: the server and the commands start without them."""
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module 'rookery' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(home), name)
-    return value
+if not TYPE_CHECKING:
+    # A type checker must not see this: to it, every name would be one of ours.
+    def __getattr__(name: str) -> Any:
+        """The names of the SDK, loaded with their first use: the server and the commands start without them."""
+        home = _HOMES.get(name)
+        if home is None:
+            raise AttributeError(f"module 'rookery' has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(home), name)
+        return value
 
 
 def __dir__() -> list[str]:

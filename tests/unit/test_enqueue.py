@@ -3,7 +3,6 @@
 import msgspec
 import pytest
 
-from rookery.engine.enqueue import JOB_COLUMNS
 from rookery.engine.ops import Enqueue, Enqueued, NewJob, PauseQueue, Refusal
 from rookery.model.instants import format_instant
 from tests.unit.workbench import Workbench, kind_of, plain
@@ -142,7 +141,31 @@ def test_an_operation_survives_the_way_through_text() -> None:
     assert msgspec.msgpack.decode(msgspec.msgpack.encode(op), type=Enqueue) == op
 
 
-def test_a_jobs_row_has_the_columns_of_the_table(bench: Workbench) -> None:
-    columns = [name for (name,) in bench.rows("SELECT name FROM pragma_table_info('job') ORDER BY cid")]
+def test_what_a_producer_says_is_kept_in_the_column_of_that_name(bench: Workbench) -> None:
+    given = {
+        "id": "mine",
+        "payload": "[1]",
+        "rank": 1,
+        "max_retries": 7,
+        "backoff": "fixed",
+        "base_delay": 11,
+        "max_delay": 12,
+        "scheduled_at": bench.now + 13,
+        "expire_after": "14s",
+        "unique_key": "key",
+        "unique_period": 15,
+        "tags": '{"a":1}',
+        "checkpoint": "16",
+        "agent": "{}",
+        "parent_id": "parent",
+        "chain_id": "chain",
+        "chain_step": 17,
+        "chain_config": "{}",
+        "max_lost_leases": 18,
+        "on_lost_lease": "retry_now",
+        "order_by_due": True,
+        "trace": "00-a-b-01",
+    }
+    bench.add(**given)
 
-    assert list(JOB_COLUMNS) == columns
+    assert dict(zip(given, bench.rows(f"SELECT {', '.join(given)} FROM job")[0], strict=True)) == given

@@ -2,7 +2,7 @@
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rookery.engine.ops import Enqueued, Fail, FailedJob, Failure, NewJob, NewJobBatch, Refusal, Retry
@@ -129,6 +129,7 @@ def test_jobs_that_fail_together_do_not_come_back_together(bench: Workbench, pol
     st.integers(0, 10**15),
     st.integers(0, 10**6),
 )
+@example("power", 67_149_686_390, 0, 39)
 def test_no_wait_is_negative_or_longer_than_a_century(policy: str, base: int, cap: int, attempt: int) -> None:
     assert 0 <= retry_delay(policy, base, cap, attempt, attempt, 0.999) <= LONGEST_DELAY
 

@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 
 import click
 from click.core import ParameterSource
+from click.shell_completion import CompletionItem
 
 from rookery.cli.flags import LOG_LEVELS, SwitchGroup, root_flags
 
@@ -68,7 +69,7 @@ COMMANDS: Final[dict[str, dict[str, Entry]]] = {
         "version": Entry("version:command", "Print the version."),
     },
 }
-_PLACES: Final = {name: entry.place for group in COMMANDS.values() for name, entry in group.items()}
+_ENTRIES: Final = {name: entry for group in COMMANDS.values() for name, entry in group.items()}
 
 
 INTERRUPTED: Final = 130
@@ -80,13 +81,13 @@ class LazyGroup(SwitchGroup):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """All names."""
-        return list(_PLACES)
+        return list(_ENTRIES)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of that name."""
-        if cmd_name not in _PLACES:
+        if cmd_name not in _ENTRIES:
             return None
-        module, _, name = _PLACES[cmd_name].partition(":")
+        module, _, name = _ENTRIES[cmd_name].place.partition(":")
         command: click.Command = getattr(import_module(f"rookery.cli.{module}"), name)
         return command
 
@@ -100,10 +101,29 @@ class LazyGroup(SwitchGroup):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The names with a line each, by task, without loading the commands."""
-        width = max(map(len, _PLACES))
+        width = max(map(len, _ENTRIES))
         for task, entries in COMMANDS.items():
             with formatter.section(task):
                 formatter.write_dl([(name.ljust(width), entry.text) for name, entry in entries.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is meant; for one that does not exist, the nearest that do."""
+        name = args[0]
+        if name in _ENTRIES or name.startswith("-") or ctx.resilient_parsing:
+            return super().resolve_command(ctx, args)
+        from difflib import get_close_matches
+
+        near = " or ".join(repr(match) for match in get_close_matches(name, _ENTRIES, n=2, cutoff=0.65))
+        raise click.UsageError(f"No such command {name!r}.{f' Did you mean {near}?' if near else ''}", ctx)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The names that begin so, without loading the commands, or the flags of the group itself."""
+        names = [
+            CompletionItem(name, help=entry.text) for name, entry in _ENTRIES.items() if name.startswith(incomplete)
+        ]
+        return names + click.Command.shell_complete(self, ctx, incomplete)
 
 
 def _print_version(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> None:

@@ -9,9 +9,11 @@ from typing import Final
 import apsw
 import click
 
-from rookery.cli.files import Progress, shown_size, sync_directory
+from rookery.cli.files import shown_size, sync_directory
 from rookery.cli.flags import SwitchCommand, client_flags
+from rookery.cli.progress import BYTES, Progress
 from rookery.cli.remote import Remote
+from rookery.cli.tables import counted
 from rookery.node.data_dir import STORE
 from rookery.store.connections import open_reader
 from rookery.store.migrations import UnusableStore
@@ -63,17 +65,21 @@ def command(
     if is_json:
         click.echo(json.dumps({"file": str(file), "jobs": jobs, "bytes": size}, indent=2))
     else:
-        click.echo(f"Backed up {jobs} jobs to {file} ({shown_size(size)})")
+        click.echo(f"Backed up {counted(jobs, 'job')} to {file} ({shown_size(size)})")
 
 
 def _download(remote: Remote, target: Path) -> None:
     """Write what the server sends; less than it has announced is an error."""
-    progress = Progress("receiving")
-    with target.open("xb") as file, remote.stream("GET", "/admin/snapshot", silence=LONGEST_SILENCE) as answer:
-        total = int(answer.headers.get("content-length", 0))
+    with (
+        target.open("xb") as file,
+        Progress("waiting for the server's copy", unit=BYTES) as bar,
+        remote.stream("GET", "/admin/snapshot", silence=LONGEST_SILENCE) as answer,
+    ):
+        bar.rename("receiving")
+        bar.update(0, int(answer.headers.get("content-length", 0)) or None)
         for part in answer.iter_raw():
             file.write(part)
-            progress(answer.num_bytes_downloaded, total)
+            bar.advance(len(part))
         file.flush()
         os.fsync(file.fileno())
 
@@ -82,5 +88,6 @@ def _copy(data_dir: Path, target: Path) -> None:
     store = data_dir / STORE
     if not store.is_file():
         raise click.ClickException(f"there is no store in {data_dir}")
-    with closing(open_reader(store)) as source:
-        copy_store(source, target, Progress("copying"))
+    with closing(open_reader(store)) as source, Progress("copying", unit=BYTES) as bar:
+        page = int(source.pragma("page_size"))
+        copy_store(source, target, lambda done, total: bar.update(done * page, total * page))

@@ -5,16 +5,19 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 import click
 from click.core import ParameterSource
 
-from rookery.cli.remote import Remote
 from rookery.model.durations import BadDuration, parse_duration
 
+if TYPE_CHECKING:
+    from rookery.cli.remote import Remote
+
 Command = TypeVar("Command", bound=Callable[..., Any])
+DEFAULT_SERVER: Final = "http://localhost:8080"
 
 COMMON_FLAGS: Final = ("server", "api_key", "namespace", "form", "output_json", "log_level", "help")
 """The options of every command that talks to a server, by the names that they have inside."""
@@ -180,8 +183,10 @@ def root_flags(function: Callable[..., Any]) -> Callable[..., Any]:
     return _with_flags(function, (*_server_flags(hidden=True), *_output_flags(hidden=True)))
 
 
-def remote_of(ctx: click.Context) -> Remote:
+def remote_of(ctx: click.Context) -> "Remote":
     """The server that a command is to talk to; `host:port` will do."""
+    from rookery.cli.remote import Remote
+
     url = chosen(ctx, "server")
     return Remote(url if "://" in url else f"http://{url}", chosen(ctx, "api_key"), chosen(ctx, "namespace"))
 
@@ -224,7 +229,7 @@ def _server_flags(*, hidden: bool = False) -> tuple[Callable[..., Any], ...]:
         click.option(
             "--server",
             envvar=["ROOKERY_URL", "CORVO_URL"],
-            default="http://localhost:8080",
+            default=DEFAULT_SERVER,
             show_default=True,
             show_envvar=True,
             hidden=hidden,

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,10 +12,14 @@ import click
 
 from rookery.cli.files import shown_size, sync_directory
 from rookery.cli.flags import SwitchCommand, output_flags
+from rookery.cli.progress import BYTES, Progress
+from rookery.cli.tables import counted
 from rookery.node.data_dir import FULLTEXT, LEFTOVER, DataDirectory, DataDirectoryInUse
 from rookery.store.migrations import UnusableStore, check_usable
 from rookery.store.snapshot import check_whole, count_jobs, open_copy
 
+STEP: Final = 1 << 20
+"""Bytes that are copied at a time."""
 _BESIDE: Final = ("-wal", "-shm", "-journal")
 """What SQLite may keep beside a store, by how the name ends."""
 
@@ -51,7 +54,7 @@ def command(file: Path, data_dir: Path, force: bool, is_json: bool) -> None:
         answer = {"data_dir": str(data_dir), "jobs": jobs, "bytes": size, "kept": str(kept) if kept else None}
         click.echo(json.dumps(answer, indent=2))
     else:
-        click.echo(f"Restored {jobs} jobs to {data_dir} ({shown_size(size)})")
+        click.echo(f"Restored {counted(jobs, 'job')} to {data_dir} ({shown_size(size)})")
         if kept is not None:
             click.echo(f"The store that was there is kept as {kept}", err=True)
 
@@ -76,13 +79,17 @@ def _put_in_place(file: Path, store: Path, force: bool) -> tuple[int, Path | Non
         )
     fresh = store.with_name(f"{store.name}{LEFTOVER}")
     try:
-        with file.open("rb") as source, fresh.open("xb") as target:
-            shutil.copyfileobj(source, target, 1 << 20)
-            target.flush()
-            os.fsync(target.fileno())
-        with closing(open_copy(fresh)) as copy:
-            check_whole(copy)
-            jobs = count_jobs(copy)
+        with Progress("copying", file.stat().st_size, unit=BYTES) as bar:
+            with file.open("rb") as source, fresh.open("xb") as target:
+                while part := source.read(STEP):
+                    target.write(part)
+                    bar.advance(len(part))
+                target.flush()
+                os.fsync(target.fileno())
+            bar.rename("checking")
+            with closing(open_copy(fresh)) as copy:
+                check_whole(copy)
+                jobs = count_jobs(copy)
         kept = _set_aside(store) if store.exists() else None
         for name in (*(store.name + end for end in _BESIDE), FULLTEXT, *(FULLTEXT + end for end in _BESIDE)):
             store.with_name(name).unlink(missing_ok=True)

@@ -137,7 +137,7 @@ class _Slot:
         try:
             # In a group of its own, Ctrl-C reaches it through its parent only, and once.
             self._process = await asyncio.create_subprocess_exec(
-                *self._command, env={**os.environ, STATUS_FD: str(other)}, pass_fds=[other], process_group=0
+                *self._command, env={**os.environ, STATUS_FD: str(other)}, pass_fds=[other], start_new_session=True
             )
         finally:
             os.close(other)

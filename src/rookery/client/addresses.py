@@ -1,6 +1,7 @@
 """Where a server is, and what every request to it begins with."""
 
 import os
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import quote, urlsplit
 
@@ -17,6 +18,7 @@ TIMEOUT: Final = 30.0
 LONGEST_CONNECT: Final = 10.0
 LONGEST_IDLE: Final = 60.0
 """Seconds after which a kept connection is not trusted any more."""
+_LOOPBACK: Final = ("127.0.0.1", "::1")
 _PORTS: Final = {"http": 80, "https": 443}
 
 
@@ -75,9 +77,24 @@ def _ascii(host: str, url: str) -> str:
     return name
 
 
+def places_of(address: Address, found: Iterable[tuple[Any, ...]]) -> list[str]:
+    """The addresses to try, in this order, from what a look-up has found. `localhost` is both of them, always."""
+    places = [str(entry[4][0]) for entry in found]
+    return list(dict.fromkeys([*places, *(_LOOPBACK if address.host == "localhost" else ())]))
+
+
+def worse(fault: Exception | None, error: Exception) -> Exception:
+    """Of two addresses of a host that did not work, the fault to tell: anything says more than that nobody is there."""
+    return error if fault is None or isinstance(fault, ConnectionRefusedError) else fault
+
+
 def cannot_connect(address: Address, error: BaseException | None) -> ServerUnreachable:
     """The error for a server that cannot be reached."""
-    reason = (error.strerror if isinstance(error, OSError) else None) or str(error) or "timed out"
+    is_plain = isinstance(error, ConnectionError) or type(error) is OSError
+    if isinstance(error, OSError) and error.errno and error.errno > 0 and is_plain:
+        reason = os.strerror(error.errno)
+    else:
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error) or "timed out"
     return ServerUnreachable(f"cannot connect to {address.place}: {reason}")
 
 

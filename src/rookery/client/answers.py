@@ -7,12 +7,13 @@ import httptools
 from rookery.client.errors import ServerUnreachable
 
 LARGEST_HEAD: Final = 64 << 10
+SWITCHING: Final = 101
 
 
 class AnswerReader:
     """Is fed with bytes until `is_whole`, or told that there are no more. Raises ServerUnreachable at a bad answer."""
 
-    __slots__ = ("_fed", "_headers", "_is_sized", "_parser", "has_head", "is_fit", "is_whole", "parts", "status")
+    __slots__ = ("_fed", "_headers", "_parser", "has_head", "is_fit", "is_whole", "parts", "status")
 
     def __init__(self) -> None:
         self.status = 0
@@ -24,7 +25,6 @@ class AnswerReader:
         """Whether the connection can be used again after this answer."""
         self._fed = 0
         self._headers: list[tuple[bytes, bytes]] = []
-        self._is_sized = False
         self._parser: httptools.HttpResponseParser | None = httptools.HttpResponseParser(self)
 
     def feed(self, data: bytes) -> None:
@@ -40,6 +40,8 @@ class AnswerReader:
             if not self.is_whole:
                 raise ServerUnreachable(f"what came is not an answer of HTTP: {error}", was_sent=True) from None
             self.is_fit = False
+        if self.status == SWITCHING:
+            raise ServerUnreachable("the server wants to talk another protocol", was_sent=True)
         if self.is_whole:
             # The parser knows us and we know it: without this only the garbage collector would part us.
             self._parser = None
@@ -52,7 +54,7 @@ class AnswerReader:
         self.is_fit = False
         if self.is_whole:
             return
-        if not self.has_head or self._is_sized:
+        if not self.has_head or self.headers().keys() & {"content-length", "transfer-encoding"}:
             what = "in the middle of the answer" if self._fed else "without an answer"
             raise ServerUnreachable(f"the connection was closed {what}", was_sent=True)
         self.is_whole = True
@@ -68,6 +70,11 @@ class AnswerReader:
 
     # --- called by the parser
 
+    def on_message_begin(self) -> None:
+        """An answer begins; nobody has asked for a second one."""
+        if self.is_whole:
+            self.is_fit = False
+
     def on_header(self, name: bytes, value: bytes) -> None:
         """One header."""
         if not self.has_head:
@@ -77,17 +84,13 @@ class AnswerReader:
         """The head of an answer; one that only says to go on is not the answer."""
         assert self._parser is not None
         if self.has_head:
-            self.is_fit = False
             return
         status = self._parser.get_status_code()
-        if status < 200 and status != 101:
+        if status < 200 and status != SWITCHING:
             self._headers.clear()
             return
         self.status = status
         self.has_head = True
-        self._is_sized = any(
-            name.lower() in (b"content-length", b"transfer-encoding") for name, _ in self._headers
-        ) or status in (204, 304)
 
     def on_body(self, body: bytes) -> None:
         """More of the body."""

@@ -2,7 +2,9 @@
 
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
-from typing import Any, ParamSpec, Self, TypedDict, TypeVar, Unpack, cast, overload
+from itertools import count
+from typing import Any, Final, ParamSpec, Self, TypedDict, TypeVar, Unpack, cast, overload
+from weakref import WeakValueDictionary
 
 from rookery.client.async_client import AsyncClient
 from rookery.client.client import Client
@@ -31,6 +33,8 @@ class RequestOptions(TypedDict, total=False):
 Substitute = Callable[["App"], tuple[AsyncTransport, Transport]]
 
 _substitute: Substitute | None = None
+_numbers: Final = count()
+_apps: Final[WeakValueDictionary[int, "App"]] = WeakValueDictionary()
 
 
 @contextmanager
@@ -42,6 +46,11 @@ def substitute(transports: Substitute) -> Iterator[None]:
         yield
     finally:
         _substitute = before
+
+
+def all_apps() -> list["App"]:
+    """The apps of this process, in the order in which they were made."""
+    return list(_apps.values())
 
 
 class App:
@@ -74,6 +83,7 @@ class App:
         self.state: Any = None
         """What the lifespan has given, while a worker runs."""
         self._lifespan = lifespan
+        _apps[next(_numbers)] = self
         self._client: tuple[AsyncClient | None, Substitute | None] = None, None
         self._sync_client: tuple[Client | None, Substitute | None] = None, None
 
@@ -216,6 +226,11 @@ class App:
             yield
         finally:
             self.replaced = before
+
+    @property
+    def has_lifespan(self) -> bool:
+        """Whether there is anything around the time in which jobs run."""
+        return self._lifespan is not None
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Any]:

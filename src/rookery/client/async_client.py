@@ -18,7 +18,7 @@ from rookery.client.calls import find, jobs, produce, queues, schedules, watch, 
 from rookery.client.calls.find import Action, Filters, Order, Sort
 from rookery.client.calls.produce import StepLike
 from rookery.client.calls.schedules import ScheduleChanges, ScheduleOptions, ScheduleRef
-from rookery.client.calls.watch import Names
+from rookery.client.calls.watch import GroupBy, Names
 from rookery.client.calls.webhooks import WebhookChanges, WebhookOptions, WebhookRef
 from rookery.client.calls.work import Ack, Beat, End, NewLine, Usage
 from rookery.client.errors import (
@@ -62,9 +62,10 @@ from rookery.client.reports import (
     Schedule,
     ServerStatus,
     Trial,
+    UsageSummary,
     Webhook,
     Why,
-    Worker,
+    WorkerInfo,
 )
 from rookery.client.requests import AsyncTransport, Request, Response
 from rookery.client.retries import RETRIES, pause_before_retry
@@ -702,13 +703,17 @@ class AsyncClient:
         """Events of the past behind event `after`, oldest first, at most 1,000 at a time."""
         return await self._send(watch.event_page(queues, job_ids, types, after, limit))
 
-    async def workers(self) -> list[Worker]:
+    async def workers(self) -> list[WorkerInfo]:
         """Workers seen in the last day, the one heard of last first."""
         return await self._send(watch.workers())
 
     async def throughput(self) -> list[Minute]:
         """What happened in each of the last 60 minutes."""
         return await self._send(watch.throughput())
+
+    async def usage(self, period: Duration = "24h", *, group_by: GroupBy | None = None) -> UsageSummary:
+        """What attempts have cost in the last day, or in another period: tokens and money, as workers report them."""
+        return await self._send(watch.usage(period, group_by))
 
     async def metrics(self) -> str:
         """Everything that the server counts, in the text format of Prometheus."""

@@ -3,10 +3,10 @@
 import os
 import select
 import socket
-import threading
 from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from queue import SimpleQueue
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 from weakref import finalize
@@ -19,8 +19,10 @@ from rookery.client.addresses import (
     Address,
     Envelope,
     cannot_connect,
+    places_of,
     read_url,
     trusted_certificates,
+    worse,
 )
 from rookery.client.answers import AnswerReader
 from rookery.client.errors import AnswerTimeout, ServerUnreachable
@@ -56,7 +58,9 @@ class HttpTransport:
     def _begin(self) -> None:
         self._owner = os.getpid()
         self._idle: deque[_Connection] = deque()
-        self._turns = threading.Semaphore(self._pool_size)
+        self._turns: SimpleQueue[None] = SimpleQueue()
+        for _ in range(self._pool_size):
+            self._turns.put(None)
         self._let_go = finalize(self, _close_all, self._idle)
 
     def send(self, request: Request[Any]) -> Response:
@@ -64,8 +68,11 @@ class HttpTransport:
         self._check()
         if request.waits:
             return self._exchange(request)
-        with self._turns:
+        self._turns.get()
+        try:
             return self._exchange(request)
+        finally:
+            self._turns.put(None)
 
     @contextmanager
     def stream(self, request: Request[Any], silence: float) -> "Iterator[BlockingStream]":
@@ -99,7 +106,7 @@ class HttpTransport:
                 connection.hear(answer, end - monotonic())
         finally:
             self._put_back(connection, answer)
-        return Response(answer.status, b"".join(answer.parts), answer.headers())
+        return Response(answer.status, b"".join(answer.parts), answer.headers)
 
     def _converse(self, request: Request[Any], limit: float) -> "tuple[_Connection, AnswerReader]":
         """Send it and hear the head of the answer.
@@ -109,7 +116,7 @@ class HttpTransport:
         data = self._envelope.wrap(request)
         end = monotonic() + limit
         while True:
-            connection, answer = self._take(), AnswerReader()
+            connection, answer = self._take(request.retry), AnswerReader()
             try:
                 connection.say(data, limit)
                 connection.hear(answer, limit)
@@ -123,17 +130,20 @@ class HttpTransport:
                 if not connection.is_used or answer.has_heard or request.retry is not Retry.SAFE:
                     raise
 
-    def _take(self) -> "_Connection":
+    def _take(self, retry: Retry) -> "_Connection":
         now = monotonic()
         while self._idle:
-            with suppress(IndexError):
+            try:
                 connection = self._idle.pop()
-                if connection.is_usable(now):
-                    return connection
-                connection.close()
+            except IndexError:
+                break
+            if connection.is_usable(now, retry):
+                return connection
+            connection.close()
         if self.address.is_tls and self._tls is None:
             self._tls = trusted_certificates()
-        return _connect(self.address, min(self._timeout, LONGEST_CONNECT), self._tls)
+        tls = self._tls if self.address.is_tls else None
+        return _connect(self.address, min(self._timeout, LONGEST_CONNECT), tls)
 
     def _put_back(self, connection: "_Connection", answer: AnswerReader) -> None:
         if not answer.is_fit or len(self._idle) >= self._pool_size:
@@ -208,9 +218,14 @@ class _Connection:
         else:
             answer.end()
 
-    def is_usable(self, now: float) -> bool:
-        """Whether it still stands: one on which something has come unasked has been closed, or is no good."""
-        return now - self.idle_since < LONGEST_IDLE and not self._poll.poll(0)
+    def is_usable(self, now: float, retry: Retry) -> bool:
+        """Whether it still stands, as far as is known; for what cannot be sent twice, that is made sure first.
+
+        One on which something has come unasked has been closed, or is no good.
+        """
+        if now - self.idle_since > LONGEST_IDLE:
+            return False
+        return retry is Retry.SAFE or not self._poll.poll(0)
 
     def close(self) -> None:
         """Let go of it."""
@@ -230,21 +245,23 @@ def _connect(address: Address, seconds: float, tls: "ssl.SSLContext | None") -> 
         found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         raise cannot_connect(address, error) from None
-    for family, kind, protocol, _, place in found:
-        connected = socket.socket(family, kind, protocol)
+    for place in places_of(address, found):
         try:
-            connected.settimeout(max(0.01, end - monotonic()))
-            connected.connect(place)
-            connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-            if address.is_tls and tls is not None:
-                connected = tls.wrap_socket(connected, server_hostname=address.host)
+            connected = socket.create_connection((place, address.port), max(0.01, end - monotonic()))
+        except OSError as error:
+            fault = worse(fault, error)
+            continue
+        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        if tls is None:
             return _Connection(connected)
+        try:
+            return _Connection(tls.wrap_socket(connected, server_hostname=address.host))
         except BaseException as error:
             connected.close()
             if not isinstance(error, OSError):
                 raise
-            fault = error
+            fault = worse(fault, error)
     raise cannot_connect(address, fault)
 
 

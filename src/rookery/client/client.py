@@ -18,7 +18,7 @@ from rookery.client.calls import find, jobs, produce, queues, schedules, watch, 
 from rookery.client.calls.find import Action, Filters, Order, Sort
 from rookery.client.calls.produce import StepLike
 from rookery.client.calls.schedules import ScheduleChanges, ScheduleOptions, ScheduleRef
-from rookery.client.calls.watch import Names
+from rookery.client.calls.watch import GroupBy, Names
 from rookery.client.calls.webhooks import WebhookChanges, WebhookOptions, WebhookRef
 from rookery.client.calls.work import Ack, Beat, End, NewLine, Usage
 from rookery.client.errors import (
@@ -61,9 +61,10 @@ from rookery.client.reports import (
     Schedule,
     ServerStatus,
     Trial,
+    UsageSummary,
     Webhook,
     Why,
-    Worker,
+    WorkerInfo,
 )
 from rookery.client.requests import Request, Response, Transport
 from rookery.client.retries import RETRIES, pause_before_retry
@@ -694,13 +695,17 @@ class Client:
         """Events of the past behind event `after`, oldest first, at most 1,000 at a time."""
         return self._send(watch.event_page(queues, job_ids, types, after, limit))
 
-    def workers(self) -> list[Worker]:
+    def workers(self) -> list[WorkerInfo]:
         """Workers seen in the last day, the one heard of last first."""
         return self._send(watch.workers())
 
     def throughput(self) -> list[Minute]:
         """What happened in each of the last 60 minutes."""
         return self._send(watch.throughput())
+
+    def usage(self, period: Duration = "24h", *, group_by: GroupBy | None = None) -> UsageSummary:
+        """What attempts have cost in the last day, or in another period: tokens and money, as workers report them."""
+        return self._send(watch.usage(period, group_by))
 
     def metrics(self) -> str:
         """Everything that the server counts, in the text format of Prometheus."""

@@ -5,11 +5,11 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from datetime import UTC, datetime
 from typing import Any, Final, Protocol
 
 import msgspec
 
+from rookery.client import clock
 from rookery.client.claimed import ClaimedJob
 from rookery.client.values import json_of
 
@@ -127,7 +127,7 @@ class CurrentJob:
 
     def log(self, message: str, level: str = "info") -> None:
         """Add a line to the job's log."""
-        at = datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+        at = clock.now().isoformat(timespec="microseconds").replace("+00:00", "Z")
         self._reports.log(self, LogLine(str(message), level, at, self.attempt))
 
     @property

@@ -86,6 +86,11 @@ class Plan:
     def __bool__(self) -> bool:
         return bool(self._wanted)
 
+    @property
+    def needs_loop(self) -> bool:
+        """Whether anything of it can only be made on an event loop."""
+        return any(step.is_async for step in self._steps.values())
+
     def _add(self, provider: Callable[..., Any], path: tuple[Callable[..., Any], ...], name: str) -> _Step:
         if provider in path:
             circle = " > ".join(getattr(one, "__qualname__", str(one)) for one in (*path, provider))

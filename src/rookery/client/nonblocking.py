@@ -2,6 +2,8 @@
 
 import asyncio
 import os
+import select
+import socket
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from time import monotonic
@@ -14,8 +16,10 @@ from rookery.client.addresses import (
     TIMEOUT,
     Envelope,
     cannot_connect,
+    places_of,
     read_url,
     trusted_certificates,
+    worse,
 )
 from rookery.client.answers import AnswerReader
 from rookery.client.errors import AnswerTimeout, ServerUnreachable
@@ -101,7 +105,7 @@ class AsyncHttpTransport:
         limit = self._timeout + request.waits
         connection, answer = await self._converse(pool, request, limit)
         pool.put_back(connection, answer)
-        return Response(answer.status, b"".join(answer.parts), answer.headers())
+        return Response(answer.status, b"".join(answer.parts), answer.headers)
 
     async def _converse(
         self, pool: "_Pool", request: Request[Any], limit: float, *, is_stream: bool = False
@@ -112,7 +116,7 @@ class AsyncHttpTransport:
         """
         data = self._envelope.wrap(request)
         while True:
-            connection, answer = pool.take() or await self._connect(), AnswerReader()
+            connection, answer = pool.take(request.retry) or await self._connect(), AnswerReader()
             try:
                 connection.say(data, answer, is_stream)
                 while not (answer.has_head if is_stream else answer.is_whole):
@@ -131,23 +135,20 @@ class AsyncHttpTransport:
         if address.is_tls and self._tls is None:
             self._tls = await asyncio.to_thread(trusted_certificates)
         tls = self._tls if address.is_tls else None
-        fault: BaseException | None = None
+        fault: Exception | None = None
         try:
             async with asyncio.timeout(min(self._timeout, LONGEST_CONNECT)):
-                for *_, place in await loop.getaddrinfo(address.host, address.port, type=1):
+                found = await loop.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+                for place in places_of(address, found):
                     try:
                         _, connection = await loop.create_connection(
-                            _Connection,
-                            str(place[0]),
-                            address.port,
-                            ssl=tls,
-                            server_hostname=address.host if tls else None,
+                            _Connection, place, address.port, ssl=tls, server_hostname=address.host if tls else None
                         )
                         return connection
                     except OSError as error:
-                        fault = error
+                        fault = worse(fault, error)
         except (OSError, UnicodeError) as error:
-            fault = error
+            fault = worse(fault, error)
         raise cannot_connect(address, fault)
 
 
@@ -188,12 +189,12 @@ class _Pool:
         self._idle: list[_Connection] = []
         self._is_closed = False
 
-    def take(self) -> "_Connection | None":
+    def take(self, retry: Retry) -> "_Connection | None":
         """One that is kept and still stands, the last used first."""
         now = monotonic()
         while self._idle:
             connection = self._idle.pop()
-            if not connection.is_lost and now - connection.idle_since < LONGEST_IDLE:
+            if connection.is_usable(now, retry):
                 return connection
             connection.abort()
         return None
@@ -257,6 +258,19 @@ class _Connection(asyncio.Protocol):
         finally:
             timer.cancel()
             self._waiter = None
+
+    def is_usable(self, now: float, retry: Retry) -> bool:
+        """Whether it still stands, as far as the loop knows; for what cannot be sent twice, that is made sure first."""
+        if self.is_lost or now - self.idle_since > LONGEST_IDLE:
+            return False
+        return retry is Retry.SAFE or not self._has_news()
+
+    def _has_news(self) -> bool:
+        """Whether something has come that the loop has not seen yet: the end of it, or nothing good."""
+        assert self._transport is not None
+        poll = select.poll()
+        poll.register(self._transport.get_extra_info("socket").fileno(), select.POLLIN)
+        return bool(poll.poll(0))
 
     def rest(self, now: float) -> None:
         """Wait for the next request."""

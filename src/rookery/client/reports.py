@@ -53,7 +53,7 @@ class Queue(Record, frozen=True, kw_only=True):
     throughput_per_min: int | None = None
 
 
-class Worker(Record, frozen=True, kw_only=True):
+class WorkerInfo(Record, frozen=True, kw_only=True):
     """A worker that has asked for work in the last day."""
 
     id: str
@@ -231,9 +231,10 @@ class BulkStatus(Record, frozen=True, kw_only=True):
     finished_at: datetime | None = None
 
 
-class BulkProgress(Record, frozen=True, kw_only=True):
+class BulkProgress(Record, frozen=True, kw_only=True, rename={"operation_id": "task_id"}):
     """How far an action on many jobs has come."""
 
+    operation_id: str
     status: str
     total: int
     processed: int
@@ -260,6 +261,28 @@ class Minute(Record, frozen=True, kw_only=True):
     enqueued: int
     completed: int
     failed: int
+
+
+class Cost(Record, frozen=True, kw_only=True):
+    """What attempts have cost; `key` is the queue, model or provider that it is about."""
+
+    key: str | None = None
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_creation_tokens: int = 0
+    cache_read_tokens: int = 0
+    cost_usd: float = 0.0
+    count: int = 0
+
+
+class UsageSummary(Record, frozen=True, kw_only=True, rename={"begin": "from", "end": "to"}):
+    """What attempts have cost in a period, in all and by group, the dearest first."""
+
+    period: str
+    begin: datetime
+    end: datetime
+    totals: Cost
+    groups: list[Cost] = []
 
 
 class Health(Record, frozen=True, kw_only=True):

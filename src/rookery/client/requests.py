@@ -32,12 +32,21 @@ class Retry(Enum):
 class Response:
     """An answer, whole. The names of headers are in lower case."""
 
-    __slots__ = ("body", "headers", "status")
+    __slots__ = ("_headers", "body", "status")
 
-    def __init__(self, status: int, body: bytes = b"", headers: Mapping[str, str] = _NONE) -> None:
+    def __init__(
+        self, status: int, body: bytes = b"", headers: Mapping[str, str] | Callable[[], Mapping[str, str]] = _NONE
+    ) -> None:
         self.status = status
         self.body = body
-        self.headers = headers
+        self._headers = headers
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """They are seldom looked at, so that they are made when they are."""
+        if callable(self._headers):
+            self._headers = self._headers()
+        return self._headers
 
     def __repr__(self) -> str:
         return f"Response({self.status}, {self.body[:100]!r})"

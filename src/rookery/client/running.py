@@ -46,10 +46,16 @@ class Threads(Protocol):
         """Call it in a thread. When the awaiting is cancelled the thread is left to itself."""
 
 
-async def run(function: JobFunction[..., Any], job: CurrentJob, threads: Threads | None = None) -> Outcome:
+async def run(
+    function: JobFunction[..., Any],
+    job: CurrentJob,
+    threads: Threads | None = None,
+    on_error: Callable[[BaseException], None] | None = None,
+) -> Outcome:
     """Run a job to its outcome, in a context of its own; without threads, plain functions run right here.
 
-    Raises nothing but CancelledError, when the task is cancelled and not because the job was.
+    Whoever wants an exception itself hears of it by `on_error`; the outcome has only its text. Raises nothing but
+    CancelledError, when the task is cancelled and not because the job was.
     """
     _current.set(job)
     try:
@@ -72,10 +78,14 @@ async def run(function: JobFunction[..., Any], job: CurrentJob, threads: Threads
         task = asyncio.current_task()
         if task is not None and task.cancelling():
             raise
+        if on_error is not None:
+            on_error(error)
         return judge(function, error)
     except (Exception, SystemExit) as error:
         if job.cancelled:
             return Dropped(job.cancel_reason or CANCELLED)
+        if on_error is not None:
+            on_error(error)
         return judge(function, error)
 
 

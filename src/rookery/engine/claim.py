@@ -1,9 +1,11 @@
 """Leasing jobs to workers: lowest rank first, then oldest, over all the queues a worker asks for."""
 
-from collections import Counter
+from array import array
 from itertools import groupby
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any, Final
+
+import apsw
 
 from rookery.engine import limits, workers
 from rookery.engine.jsontext import json_text
@@ -20,11 +22,12 @@ _READY: Final = """
 """
 _LEASE: Final = """
     UPDATE job
-       SET state = 'active', attempt = ?, started_at = ?, lease = ?, lease_length = ?, lease_until = ?,
-           worker_id = ?, hostname = ?, outcome = NULL
-     WHERE seq = ?
+       SET state = 'active', attempt = attempt + 1, started_at = ?, lease_length = ?, lease_until = ?,
+           worker_id = ?, hostname = ?, outcome = NULL, lease = ? +
 """
-_TOKEN_MASK: Final = (1 << 62) - 1
+_LEASE_ONE: Final = f"{_LEASE} 0 WHERE seq = ?"
+_LEASE_MANY: Final = f"{_LEASE} given.rowid - 1 FROM carray(?) AS given WHERE seq = given.value"
+_TOKEN_MASK: Final = (1 << 61) - 1
 
 Row = tuple[Any, ...]
 
@@ -32,7 +35,7 @@ Row = tuple[Any, ...]
 def claim(ledger: Ledger, ops: list[Claim]) -> list[Claimed]:
     """Lease jobs to each of these callers, in their order. Callers of the same queues share one look."""
     results: list[Claimed] = []
-    leases: list[Row] = []
+    singles: list[Row] = []
     for queues, group in groupby(ops, key=attrgetter("queues")):
         callers = list(group)
         rows = _first_in_line(ledger, queues, sum(op.count for op in callers))
@@ -42,9 +45,9 @@ def claim(ledger: Ledger, ops: list[Claim]) -> list[Claimed]:
                 workers.seen(ledger, op.namespace, op.worker_id, op.hostname, op.queues)
             share = rows[taken : taken + op.count]
             taken += len(share)
-            results.append(Claimed(_hand_out(ledger, op, share, leases)))
-        ledger.executemany(_LEASE, leases)
-        leases.clear()
+            results.append(Claimed(_hand_out(ledger, op, share, singles) if share else []))
+        ledger.executemany(_LEASE_ONE, singles)
+        singles.clear()
     return results
 
 
@@ -62,32 +65,29 @@ def _first_in_line(ledger: Ledger, names: tuple[str, ...], count: int) -> list[R
     return sorted((row for line in lines for row in line), key=lambda row: row[:3])[:count]
 
 
-def _hand_out(ledger: Ledger, op: Claim, rows: list[Row], leases: list[Row]) -> list[ClaimedJob]:
+def _hand_out(ledger: Ledger, op: Claim, rows: list[Row], singles: list[Row]) -> list[ClaimedJob]:
     """Lease these jobs to one caller."""
-    now, until = ledger.now, ledger.now + op.lease
-    worker_id, hostname = op.worker_id or None, op.hostname or None
+    now, until, token = ledger.now, ledger.now + op.lease, ledger.ids.numbers(len(rows)) & _TOKEN_MASK
+    lease = (now, op.lease, until, op.worker_id or None, op.hostname or None, token)
+    if len(rows) == 1:
+        singles.append((*lease, rows[0][2]))
+    else:
+        ledger.execute(_LEASE_MANY, (*lease, apsw.carray(array("q", [row[2] for row in rows]))))
+    ledger.due(until + 1)
     about_worker = f',"worker_id":{json_text(op.worker_id)}}}' if op.worker_id else "}"
-    number, emit, waits = ledger.ids.number, ledger.emit, ledger.waits
-    queues = {queue_id: ledger.queue_of(queue_id) for queue_id in {row[4]: None for row in rows}}
-    jobs = []
-    for row in rows:
-        rank, _, seq, job_id, queue_id, payload, attempt, max_retries, checkpoint, tags, agent, ready_at, trace = row
-        queue = queues[queue_id].name
-        if ready_at is not None:
-            waits.append((queue, now - ready_at))
-        lease = number() & _TOKEN_MASK
-        leases.append((attempt, now, lease, op.lease, until, worker_id, hostname, seq))
-        emit("started", job_id, queue, f'{{"attempt":{attempt}{about_worker}')
-        jobs.append(
-            ClaimedJob(
-                job_id, queue, payload, attempt, max_retries, op.lease, lease, checkpoint, tags, agent, rank, trace
-            )
+    for (queue_id, attempt), group in groupby(rows, key=itemgetter(4, 6)):
+        alike = list(group)
+        queue = ledger.queue_of(queue_id)
+        _count(ledger, queue, len(alike))
+        ledger.emit_all("started", [row[3] for row in alike], queue.name, f'{{"attempt":{attempt}{about_worker}')
+        ledger.waits.extend([(queue.name, now - row[11]) for row in alike if row[11] is not None])
+    names = {queue_id: ledger.queue_of(queue_id).name for queue_id in {row[4]: None for row in rows}}
+    return [
+        ClaimedJob(
+            job_id, names[queue], payload, attempt, most, op.lease, token + n, checkpoint, tags, agent, rank, trace
         )
-    for queue_id, count in Counter([row[4] for row in rows]).items():
-        _count(ledger, queues[queue_id], count)
-    if rows:
-        ledger.due(until + 1)
-    return jobs
+        for n, (rank, _, _, job_id, queue, payload, attempt, most, checkpoint, tags, agent, _, trace) in enumerate(rows)
+    ]
 
 
 def _count(ledger: Ledger, queue: Queue, claimed: int) -> None:

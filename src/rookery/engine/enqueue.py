@@ -1,6 +1,6 @@
 """Adding jobs: check every one of them, then write all of them."""
 
-from typing import Any, Final
+from typing import Any
 
 from rookery.engine import dependencies, idempotency, job_batches, unique
 from rookery.engine.jsontext import json_text
@@ -9,63 +9,6 @@ from rookery.engine.ops import Enqueue, Enqueued, EnqueuedJob, NewJob, Refusal
 from rookery.model.durations import parse_duration
 from rookery.model.job import PENDING, SCHEDULED
 from rookery.model.names import DEFAULT_NAMESPACE
-
-JOB_COLUMNS: Final = (
-    "seq",
-    "id",
-    "queue",
-    "state",
-    "rank",
-    "order_key",
-    "order_by_due",
-    "waiting_on",
-    "attempt",
-    "failures",
-    "lost_leases",
-    "max_retries",
-    "max_lost_leases",
-    "on_lost_lease",
-    "backoff",
-    "base_delay",
-    "max_delay",
-    "created_at",
-    "scheduled_at",
-    "started_at",
-    "completed_at",
-    "failed_at",
-    "ended_at",
-    "held_at",
-    "lease",
-    "lease_length",
-    "lease_until",
-    "outcome",
-    "worker_id",
-    "hostname",
-    "expire_at",
-    "expire_after",
-    "unique_key",
-    "unique_period",
-    "batch_id",
-    "batch_open",
-    "namespace",
-    "parent_id",
-    "chain_id",
-    "chain_step",
-    "has_dependents",
-    "was_completed",
-    "hold_reason",
-    "payload",
-    "tags",
-    "agent",
-    "depends_on",
-    "chain_config",
-    "progress",
-    "checkpoint",
-    "result",
-    "ready_at",
-    "trace",
-)
-"""What `job_row` gives, in the order of the table."""
 
 
 def enqueue(ledger: Ledger, op: Enqueue) -> Enqueued | Refusal:
@@ -152,7 +95,7 @@ def job_row(
     batch_id: str | None,
     namespace: str,
 ) -> tuple[Any, ...]:
-    """A new job as it is written: every one of `JOB_COLUMNS`."""
+    """A new job as it is written: the values of `NEW_JOB_COLUMNS`."""
     now = ledger.now
     expire_at = None
     if new.expire_after is not None:
@@ -172,9 +115,6 @@ def job_row(
         (new.scheduled_at if new.order_by_due and new.scheduled_at is not None else now),
         new.order_by_due,
         waiting_on,
-        0,  # attempt
-        0,  # failures
-        0,  # lost_leases
         new.max_retries,
         new.max_lost_leases,
         new.on_lost_lease,
@@ -183,17 +123,6 @@ def job_row(
         new.max_delay,
         now,
         new.scheduled_at,
-        None,  # started_at
-        None,  # completed_at
-        None,  # failed_at
-        None,  # ended_at
-        None,  # held_at
-        None,  # lease
-        None,  # lease_length
-        None,  # lease_until
-        None,  # outcome
-        None,  # worker_id
-        None,  # hostname
         expire_at,
         new.expire_after,
         new.unique_key,
@@ -204,17 +133,12 @@ def job_row(
         new.parent_id,
         chain_id,
         chain_step,
-        0,  # has_dependents
-        0,  # was_completed
-        None,  # hold_reason
         new.payload,
         new.tags,
         new.agent,
         json_text(new.depends_on) if new.depends_on else None,
         new.chain_config,
-        None,  # progress
         new.checkpoint,
-        None,  # result
         now if state == PENDING and not waiting_on else None,
         new.trace,
     )

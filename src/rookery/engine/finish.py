@@ -1,5 +1,8 @@
 """A worker has finished: complete the job, or let an agent go on."""
 
+from array import array
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, Final
 
 import apsw
@@ -22,16 +25,22 @@ _LOOK: Final = """
 _COMPLETE: Final = """
     UPDATE job
        SET state = 'completed', completed_at = ?1, ended_at = ?1, lease_until = NULL, outcome = 'ack',
-           was_completed = 1, lost_leases = 0, result = coalesce(?2, result), checkpoint = coalesce(?3, checkpoint)
+           was_completed = 1, lost_leases = 0
+"""
+_COMPLETE_MANY: Final = f"{_COMPLETE} FROM carray(?2) AS given WHERE seq = given.value"
+_COMPLETE_WITH_VALUES: Final = f"""
+    {_COMPLETE}, result = coalesce(?2, result), checkpoint = coalesce(?3, checkpoint)
      WHERE seq = ?4
 """
+
+Row = tuple[Any, ...]
 
 
 def ack(ledger: Ledger, ops: list[Ack]) -> list[Acked]:
     """Complete jobs. Those that nothing hangs on are written together; the others have their turn one by one."""
     ids = tuple([item.job_id for op in ops for item in op.items if "\0" not in item.job_id])
     plain = {row[0]: row for row in ledger.execute(_LOOK, (apsw.carray(ids),))} if ids else {}
-    to_write: list[tuple[Any, ...]] = []
+    done: list[tuple[Row, Completion]] = []
     results = []
     for op in ops:
         outcomes: list[Refusal | None] = []
@@ -39,18 +48,32 @@ def ack(ledger: Ledger, ops: list[Ack]) -> list[Acked]:
             row = plain.get(item.job_id)
             if row is not None and _is_plain(item, row[3], op.namespace):
                 del plain[item.job_id]
-                to_write.append((ledger.now, item.result, item.checkpoint, row[1]))
-                queue = ledger.queue_of(row[2])
-                ledger.runs.append((queue.name, ledger.now - row[4]))
-                _count(ledger, queue, item.job_id)
+                done.append((row, item))
                 outcomes.append(None)
             else:
-                ledger.executemany(_COMPLETE, to_write)
-                to_write.clear()
+                _complete_together(ledger, done)
+                done.clear()
                 outcomes.append(_decide(ledger, item, op.namespace))
         results.append(Acked(outcomes))
-    ledger.executemany(_COMPLETE, to_write)
+    _complete_together(ledger, done)
     return results
+
+
+def _complete_together(ledger: Ledger, done: list[tuple[Row, Completion]]) -> None:
+    now = ledger.now
+    bare, with_values = [], []
+    for row, item in done:
+        if item.result is None and item.checkpoint is None:
+            bare.append(row[1])
+        else:
+            with_values.append((now, item.result, item.checkpoint, row[1]))
+    if bare:
+        ledger.execute(_COMPLETE_MANY, (now, apsw.carray(array("q", bare))))
+    ledger.executemany(_COMPLETE_WITH_VALUES, with_values)
+    for queue_id, group in groupby([row for row, _ in done], key=itemgetter(2)):
+        queue, rows = ledger.queue_of(queue_id), list(group)
+        ledger.runs.extend([(queue.name, now - row[4]) for row in rows])
+        _count(ledger, queue, [row[0] for row in rows])
 
 
 def _is_plain(item: Completion, lease: int, namespace: str) -> bool:
@@ -63,12 +86,12 @@ def _is_plain(item: Completion, lease: int, namespace: str) -> bool:
     )
 
 
-def _count(ledger: Ledger, queue: Queue, job_id: str) -> None:
-    queue.counts[ACTIVE] -= 1
-    queue.counts[COMPLETED] += 1
-    queue.completions += 1
+def _count(ledger: Ledger, queue: Queue, job_ids: list[str]) -> None:
+    queue.counts[ACTIVE] -= len(job_ids)
+    queue.counts[COMPLETED] += len(job_ids)
+    queue.completions += len(job_ids)
     ledger.touch(queue)
-    ledger.emit("completed", job_id, queue.name)
+    ledger.emit_all("completed", job_ids, queue.name)
 
 
 def _decide(ledger: Ledger, item: Completion, namespace: str) -> Refusal | None:
@@ -133,8 +156,8 @@ def _ack_agent(ledger: Ledger, job: Job, item: Completion) -> None:
 
 
 def _complete(ledger: Ledger, job: Job, item: Completion) -> None:
-    ledger.execute(_COMPLETE, (ledger.now, item.result, item.checkpoint, job.seq))
-    _count(ledger, ledger.queue_of(job.queue), job.id)
+    ledger.execute(_COMPLETE_WITH_VALUES, (ledger.now, item.result, item.checkpoint, job.seq))
+    _count(ledger, ledger.queue_of(job.queue), [job.id])
     endings.completed(ledger, job, item.result, item.step_status or "", item.exit_reason)
 
 

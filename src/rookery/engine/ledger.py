@@ -6,10 +6,11 @@ written to the file, or a batch was undone, they are thrown away and read again.
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import apsw
 
+from rookery.engine.columns import ADD_JOB
 from rookery.engine.subscriptions import Subscription, load_subscriptions
 from rookery.model.ids import IdSequence, decode_ulid, encode_ulid
 from rookery.model.job import PENDING, STATES
@@ -49,8 +50,21 @@ _ADD_THROUGHPUT: Final = """
 """
 MINUTE: Final = 60_000
 
+_INSERT_EVENTS: Final = "INSERT INTO event SELECT ? + given.rowid, ?, given.value, ?, ?, ? FROM carray(?) AS given"
+
 Event = tuple[int, str, str, str, int, str | None]
 """seq, type, job id, queue, time, data as JSON text."""
+
+
+class Happening(NamedTuple):
+    """The same event of one job after another: written as a set, not row by row."""
+
+    type: str
+    queue: str
+    data: str | None
+    before: int
+    """The seq of the event before the first of them."""
+    job_ids: list[str]
 
 
 class Queue:
@@ -110,7 +124,7 @@ class Ledger:
         self.next_slot = NEVER
         self.has_changes = False
         self.is_fresh = False
-        self.events: list[Event] = []
+        self.events: list[Happening] = []
         self.changed: dict[Queue, None] = {}
         self.waits: list[tuple[str, int]] = []
         self.runs: list[tuple[str, int]] = []
@@ -120,7 +134,7 @@ class Ledger:
         self.seen_workers: dict[tuple[str, str], tuple[int, str | None, str]] = {}
         self._new_jobs: list[tuple[Any, ...]] = []
         self._new_tagged: list[tuple[int]] = []
-        self._written_events = 0
+        self._new_events: list[Happening] = []
         self._queues: dict[str, Queue] = {}
         self._queues_by_id: dict[int, Queue] = {}
         self._data_version = -1
@@ -132,7 +146,7 @@ class Ledger:
     def begin(self, now: int, entropy: int) -> None:
         """Start a batch at `now`, or at the latest time ever seen if the caller's clock has gone back."""
         self.execute("BEGIN IMMEDIATE")
-        data_version = self.db.pragma("data_version")
+        data_version = self._read_data_version()
         self.is_fresh = data_version != self._data_version
         if self.is_fresh:
             self._reload()
@@ -140,7 +154,6 @@ class Ledger:
         self.now = max(now, self._stored_now)
         self.ids.advance(self.now, entropy)
         self.events = []
-        self._written_events = 0
         self.has_deliveries = False
         self.changed = {}
         self.waits = []
@@ -177,7 +190,11 @@ class Ledger:
 
     def is_outdated(self) -> bool:
         """Whether somebody else has written to the file since the last batch."""
-        return bool(self.db.pragma("data_version") != self._data_version)
+        return self._read_data_version() != self._data_version
+
+    def _read_data_version(self) -> int:
+        version: int = self.execute("PRAGMA data_version").get
+        return version
 
     def queue_names(self) -> list[str]:
         """All queues."""
@@ -196,6 +213,7 @@ class Ledger:
         self.seen_workers = {}
         self._new_jobs = []
         self._new_tagged = []
+        self._new_events = []
         self.find_next_due()
         self.find_next_slot()
 
@@ -281,7 +299,7 @@ class Ledger:
     # --- jobs and the timeline
 
     def insert_job(self, row: tuple[Any, ...], has_tags: bool) -> None:
-        """Take in a new job's row, which begins with its seq; rows are written together."""
+        """Take in a new job, the values of `NEW_JOB_COLUMNS`; rows are written together."""
         self._new_jobs.append(row)
         if has_tags:
             self._new_tagged.append((row[0],))
@@ -289,7 +307,7 @@ class Ledger:
     def insert_jobs(self) -> None:
         """Write the new rows; anything that looks at jobs comes after this."""
         if self._new_jobs:
-            self.executemany(f"INSERT INTO job VALUES ({', '.join('?' * len(self._new_jobs[0]))})", self._new_jobs)
+            self.executemany(ADD_JOB, self._new_jobs)
             self._new_jobs = []
         if self._new_tagged:
             self.executemany(ADD_TAGS, self._new_tagged)
@@ -297,15 +315,31 @@ class Ledger:
 
     def emit(self, type: str, job_id: str, queue: str, data: str | None = None) -> None:
         """Put an event on the timeline."""
-        self.event_seq += 1
-        self.events.append((self.event_seq, type, job_id, queue, self.now, data))
+        if self._new_events:
+            last = self._new_events[-1]
+            if last.type == type and last.queue == queue and last.data == data:
+                last.job_ids.append(job_id)
+                self.event_seq += 1
+                return
+        self.emit_all(type, [job_id], queue, data)
+
+    def emit_all(self, type: str, job_ids: list[str], queue: str, data: str | None = None) -> None:
+        """Put the same event of several jobs on the timeline, in their order. The list is the ledger's from now on."""
+        self._new_events.append(Happening(type, queue, data, self.event_seq, job_ids))
+        self.event_seq += len(job_ids)
 
     def insert_events(self) -> None:
         """Write the new events; anything that looks at the timeline comes after this."""
-        if len(self.events) > self._written_events:
-            rows = self.events[self._written_events :]
-            self.executemany("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?)", rows)
-            self._written_events = len(self.events)
+        if self._new_events:
+            self.executemany(
+                _INSERT_EVENTS,
+                [
+                    (before, type, queue, self.now, data, apsw.carray(tuple(job_ids)))
+                    for type, queue, data, before, job_ids in self._new_events
+                ],
+            )
+            self.events += self._new_events
+            self._new_events = []
 
     def untold(self) -> list[Subscription]:
         """The webhooks that have not been told of all events."""

@@ -8,6 +8,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Final, Self
 
+import apsw
+
 from rookery.engine import (
     bulk,
     claim,
@@ -29,7 +31,7 @@ from rookery.engine import (
     webhooks,
     workers,
 )
-from rookery.engine.ledger import NEVER, Event, Ledger
+from rookery.engine.ledger import NEVER, Happening, Ledger
 from rookery.engine.ops import AnyOperation, Batch, Result
 from rookery.store.connections import BUSY_TIMEOUT_MS, open_writer
 
@@ -126,6 +128,11 @@ class Machine:
             self._db.execute("ROLLBACK")
         self._ledger.forget()
 
+    @property
+    def connection(self) -> apsw.Connection:
+        """For reading beside the machine: a store in memory has no other connection."""
+        return self._db
+
     # --- what the last batch has brought
 
     @property
@@ -139,7 +146,7 @@ class Machine:
         return self._ledger.has_changes
 
     @property
-    def events(self) -> list[Event]:
+    def events(self) -> list[Happening]:
         """The events of the last batch."""
         return self._ledger.events
 

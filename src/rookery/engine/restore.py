@@ -10,8 +10,9 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from rookery.engine import dependencies, queues, schedules, unique
-from rookery.engine.enqueue import JOB_COLUMNS, job_row
-from rookery.engine.ledger import Ledger, Queue
+from rookery.engine.columns import COUNTED_FROM_ZERO, NEW_JOB_COLUMNS
+from rookery.engine.enqueue import job_row
+from rookery.engine.ledger import ADD_TAGS, Ledger, Queue
 from rookery.engine.ops import (
     Done,
     LimitConcurrency,
@@ -46,7 +47,6 @@ _KEPT: Final = (
     "result",
 )
 """The columns that come back as they were, whatever the state."""
-_PLACE: Final = {name: place for place, name in enumerate(JOB_COLUMNS)}
 
 
 def restore_jobs(ledger: Ledger, op: RestoreJobs) -> Restored:
@@ -79,10 +79,15 @@ def _restore_job(ledger: Ledger, op: RestoreJobs, old: OldJob) -> None:
     seq, job_id = ledger.job_seq, new.id or "job_" + ledger.ids.text()
     state = PENDING if old.state == ACTIVE else old.state
     waiting_on = _unmet_dependencies(ledger, op, old, seq)
-    row = list(job_row(ledger, new, seq, job_id, queue, state, waiting_on, None, old.namespace))
-    for name, value in _past(ledger, old, state).items():
-        row[_PLACE[name]] = value
-    ledger.insert_job(tuple(row), new.tags is not None)
+    row = job_row(ledger, new, seq, job_id, queue, state, waiting_on, None, old.namespace)
+    columns = (
+        dict(zip(NEW_JOB_COLUMNS, row, strict=True)) | dict.fromkeys(COUNTED_FROM_ZERO, 0) | _past(ledger, old, state)
+    )
+    ledger.execute(
+        f"INSERT INTO job ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})", tuple(columns.values())
+    )
+    if new.tags is not None:
+        ledger.execute(ADD_TAGS, (seq,))
     if old.errors:
         ledger.executemany(
             "INSERT INTO error (job, attempt, error, backtrace, created_at) VALUES (?, ?, ?, ?, ?)",

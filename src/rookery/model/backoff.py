@@ -42,7 +42,6 @@ def _steady_delay(policy: str, base: int, attempt: int) -> int:
 def _power(base: int, failures: int) -> int:
     """`base` in seconds, raised to the number of failures; never capped but by the length of time itself."""
     try:
-        seconds = (base / 1000) ** failures
+        return min(int((base / 1000) ** failures * 1000), LONGEST_DELAY)
     except OverflowError:
         return LONGEST_DELAY
-    return min(int(seconds * 1000), LONGEST_DELAY)

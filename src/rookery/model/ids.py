@@ -39,10 +39,10 @@ class IdSequence:
         """Move on to `now`, unless what was handed out is already past it."""
         self.last = max(self.last, now << _RANDOM_BITS | entropy & (1 << _RANDOM_BITS - 1) - 1)
 
-    def number(self) -> int:
-        """The next number."""
-        self.last += 1
-        return self.last
+    def numbers(self, count: int) -> int:
+        """The first of the next `count` numbers."""
+        self.last += count
+        return self.last - count + 1
 
     def text(self) -> str:
         """The next number as a ULID."""

@@ -260,8 +260,8 @@ class Node:
         self.measures.jobs_moved(machine.waits, machine.runs)
         self._waiters.wake(machine.changed_queues)
         if self._end_watchers or self._log_watchers:
-            for _, type, job_id, _, _, _ in machine.events:
-                if type in _ENDINGS:
+            for ended in machine.events:
+                for job_id in ended.job_ids if ended.type in _ENDINGS else ():
                     self._end_watchers.tell(job_id)
                     self._log_watchers.tell(job_id)
             for job_id in machine.logged_jobs:

@@ -29,6 +29,8 @@ def open_writer(path: str | Path, *, durability: str = "full", busy_timeout: int
         db.execute(f"PRAGMA cache_size = -{WRITER_CACHE_KIB}")
         db.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
         db.execute("PRAGMA journal_size_limit = 67108864")
+        # Otherwise a plan may depend on the values it is given (a LIMIT), and is made anew for every execution.
+        db.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, True)
         migrate(db)
         db.set_busy_timeout(busy_timeout)
     except BaseException:

@@ -1,7 +1,7 @@
 """Looking on: events, workers, batches, figures, and the server itself; backups."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -13,13 +13,16 @@ from rookery.client.reports import (
     Minute,
     Restored,
     ServerStatus,
-    Worker,
+    UsageSummary,
+    WorkerInfo,
 )
 from rookery.client.requests import API, Request, Response, Retry, answer_as, no_answer, part_of_path, query_of
+from rookery.client.values import Duration, duration_text
 
 _LONG: Final = 3600.0
 """Seconds that a backup may take before it begins to come, or a document until it is restored."""
 
+GroupBy = Literal["queue", "model", "provider"]
 Names = str | Iterable[str]
 
 
@@ -65,9 +68,9 @@ def _comma_list(names: Names | None, field: str) -> str | None:
     return ",".join(listed)
 
 
-def workers() -> Request[list[Worker]]:
+def workers() -> Request[list[WorkerInfo]]:
     """Workers seen in the last day."""
-    return Request("GET", f"{API}/workers", answer_as(list[Worker]))
+    return Request("GET", f"{API}/workers", answer_as(list[WorkerInfo]))
 
 
 def batch(batch_id: str) -> Request[BatchStatus]:
@@ -78,6 +81,12 @@ def batch(batch_id: str) -> Request[BatchStatus]:
 def throughput() -> Request[list[Minute]]:
     """The last hour."""
     return Request("GET", f"{API}/metrics/throughput", answer_as(list[Minute]))
+
+
+def usage(period: Duration, group_by: GroupBy | None) -> Request[UsageSummary]:
+    """What attempts have cost."""
+    query = query_of(period=duration_text(period, "period"), group_by=group_by)
+    return Request("GET", f"{API}/usage/summary", answer_as(UsageSummary), query=query)
 
 
 def status() -> Request[ServerStatus]:

@@ -21,8 +21,8 @@ from rookery.client.values import (
     whole_seconds_of,
 )
 
-SHORTEST_WAIT: Final = 0.001
-"""What is said for no wait at all: 0 would mean the server's default."""
+SHORTEST_WAIT: Final = 0.05
+"""What is said for no wait at all: 0 would mean the server's default, and much less might be over before it looks."""
 LONGEST_WAIT: Final = 60.0
 MOST_ACKS: Final = 512
 MOST_LINES: Final = 1000

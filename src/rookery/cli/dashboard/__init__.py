@@ -1,0 +1,1 @@
+"""The screen of `rookery top`. Only this package knows textual."""

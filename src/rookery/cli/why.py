@@ -1,0 +1,115 @@
+"""`rookery why`: why a job is not running, in words."""
+
+import time
+from collections.abc import Callable
+from typing import Any, Final
+
+import click
+
+from rookery.cli.answers import ask, pretty, read, segment
+from rookery.cli.figures import one_line, seconds_since, shown_age
+from rookery.cli.flags import SwitchCommand, client_flags
+from rookery.cli.remote import Remote
+
+Reason = dict[str, Any]
+
+
+@click.command("why", cls=SwitchCommand)
+@click.argument("job_id")
+@client_flags
+def command(job_id: str, remote: Remote, is_json: bool) -> None:
+    """Say why a job is not running: everything that is in its way, the reason that binds first."""
+    answer = ask(remote, "GET", f"/jobs/{segment(job_id)}/why")
+    click.echo(pretty(answer) if is_json else "\n".join(explained(read(answer, dict[str, Any]), time.time())))
+
+
+def explained(answer: dict[str, Any], now: float) -> list[str]:
+    """The answer as lines to read."""
+    ended = answer["reasons"][0]["code"] in ("finished", "running") if answer["reasons"] else False
+    verdict = "" if ended else ", can run" if answer["runnable"] else ", cannot run yet"
+    lines = [f"{answer['job_id']}: {answer['state']}{verdict}"]
+    if answer["reasons"]:
+        first, *rest = (in_words(reason, now) for reason in answer["reasons"])
+        lines += ["", f"  * {first}", *(f"    {words}" for words in rest)]
+    if answer.get("position") is not None:
+        lines += ["", f"Position {answer['position']:,} in line"]
+    return lines
+
+
+def in_words(reason: Reason, now: float) -> str:
+    """`rate limited: 10 per 1m, next slot in 4s`."""
+    name = reason["code"].replace("_", " ")
+    say = _WORDS.get(reason["code"])
+    return one_line(f"{name}: {say(reason, now) if say else reason['detail']}")
+
+
+def _since(time: str, now: float) -> str:
+    return f"since {time} ({shown_age(seconds_since(time, now))} ago)"
+
+
+def _at(time: str, now: float) -> str:
+    left = -seconds_since(time, now)
+    return f"in {shown_age(left + 0.999)}" if left > 0 else "now"
+
+
+def _finished(reason: Reason, now: float) -> str:
+    return f"at {reason['at']} ({shown_age(seconds_since(reason['at'], now))} ago)"
+
+
+def _running(reason: Reason, now: float) -> str:
+    worker = f"on worker {reason['worker_id']}, " if reason["worker_id"] else ""
+    return worker + _since(reason["since"], now)
+
+
+def _held(reason: Reason, now: float) -> str:
+    because = f"{reason['hold_reason']}, " if reason["hold_reason"] else ""
+    return f"{because}{_since(reason['since'], now)} (rookery approve or rookery reject)"
+
+
+def _due(reason: Reason, now: float) -> str:
+    return f"until {reason['at']} ({_at(reason['at'], now)})"
+
+
+def _dependencies(reason: Reason, now: float) -> str:
+    return ", ".join(f"{other['job_id']} ({other['state']})" for other in reason["dependencies"])
+
+
+def _at_concurrency(reason: Reason, now: float) -> str:
+    return f"{reason['active']} of {reason['max']} at a time run already"
+
+
+def _rate_limited(reason: Reason, now: float) -> str:
+    return f"{reason['rate']} per {reason['period']}, next slot {_at(reason['next_slot_at'], now)}"
+
+
+def _over_budget(reason: Reason, now: float) -> str:
+    return f"{reason['scope']}: {reason['spent_usd']:.2f} of {reason['limit_usd']:.2f} USD are spent"
+
+
+def _no_workers(reason: Reason, now: float) -> str:
+    seen = reason["last_seen"]
+    last = f"the last one was seen {shown_age(seconds_since(seen, now))} ago" if seen else "none is known"
+    return f"nobody has asked for its queue in the last minute, {last}"
+
+
+def _behind_others(reason: Reason, now: float) -> str:
+    if not reason["ahead"]:
+        return "next in line"
+    turn = f"its turn comes {_at(reason['eta'], now)}" if reason["eta"] else "when its turn comes is not known"
+    return f"{reason['ahead']:,} ahead of it, {turn}"
+
+
+_WORDS: Final[dict[str, Callable[[Reason, float], str]]] = {
+    "finished": _finished,
+    "running": _running,
+    "held": _held,
+    "scheduled": _due,
+    "retry_backoff": _due,
+    "waiting_for_dependencies": _dependencies,
+    "queue_paused": lambda reason, now: _since(reason["since"], now),
+    "queue_at_concurrency": _at_concurrency,
+    "rate_limited": _rate_limited,
+    "over_budget": _over_budget,
+    "no_workers": _no_workers,
+    "behind_others": _behind_others,
+}
