@@ -94,6 +94,33 @@ def test_heartbeats_go_on_while_the_loop_is_blocked(api: Api, start_worker: Star
     assert "reclaimed" not in api.events_of(job_id)
 
 
+def test_jobs_that_came_while_the_loop_was_blocked_longer_than_their_lease_are_not_begun(
+    api: Api, start_worker: StartWorker, tmp_path: Path
+) -> None:
+    path = tmp_path / "ran"
+    worker = start_worker(
+        api.server.url,
+        *("--lease", "2s", "--concurrency", "2", "--transport", "stream"),
+        code="""
+        import time
+        from rookery import App, current_job
+        app = App()
+
+        @app.job
+        async def block(seconds: float, path: str) -> None:
+            with open(path, "a") as file:
+                file.write(current_job().id + "\\n")
+            time.sleep(seconds)
+        """,
+    )
+    payloads = [{"seconds": seconds, "path": str(path)} for seconds in (0.3, 6, 0)]
+    ids = api.post("/enqueue/batch", {"jobs": [{"queue": "block", "payload": one} for one in payloads]}).json()
+
+    wait_for(lambda: all(api.job(job_id)["state"] == "completed" for job_id in ids["job_ids"]))
+    assert "something has blocked the event loop" in worker.output
+    assert sorted(path.read_text().split()) == sorted(ids["job_ids"])
+
+
 def test_jobs_in_hand_behind_something_long_are_handed_back(api: Api, start_worker: StartWorker) -> None:
     code = """
         import asyncio

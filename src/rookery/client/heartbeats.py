@@ -13,8 +13,9 @@ from rookery.client.client import Client
 from rookery.client.current import CANCELLED, LEASE_LOST, CurrentJob, LogLine
 from rookery.client.errors import ApiError, LeaseLost, NotFound, Overloaded, RookeryError
 from rookery.client.functions import JobFunction
+from rookery.client.outbox import Outbox
 from rookery.client.outcomes import Outcome
-from rookery.client.records import Heartbeat, Pulse
+from rookery.client.records import Heartbeat
 from rookery.client.requests import API, Request, Retry, answer_as, no_answer, part_of_path
 
 if TYPE_CHECKING:
@@ -66,6 +67,11 @@ class Host(Protocol):
     """The worker, as the thread sees it."""
 
     running: dict[Any, RunningJob]
+    outbox: Outbox
+    lease_seconds: int
+
+    def look_at_loop(self) -> None:
+        """See whether the loop turns."""
 
     def take_waiting(self, received_before: float) -> list[ClaimedJob]:
         """Take out jobs that could not begin."""
@@ -99,6 +105,7 @@ class Heartbeats:
         self._finishing: deque[tuple[RunningJob, Outcome]] = deque()
         self._closed = threading.Event()
         self._is_reachable = True
+        self._untold_at = 0.0
         self._thread = threading.Thread(target=self._run, name="rookery-heartbeats", daemon=True)
 
     def start(self) -> None:
@@ -166,11 +173,13 @@ class Heartbeats:
 
     def _look_around(self) -> None:
         now = monotonic()
+        self._host.look_at_loop()
         self._hand_back(now)
         finishing = [job for job, _ in list(self._finishing)]
         running = list(self._host.running.values())
         due = [job for job in running if job.beat_at <= now or job.has_unsent]
         self._send([*finishing, *due], now)
+        self._keep_untold(now)
         while self._finishing and not self._finishing[0][0].has_unsent:
             self._host.conclude(*self._finishing.popleft())
 
@@ -182,6 +191,13 @@ class Heartbeats:
             while job.lines:
                 self._send_lines(job)
 
+    def _keep_untold(self, now: float) -> None:
+        """Jobs that have ended, but of which the server could not be told yet, are not to be given away either."""
+        untold = self._host.outbox.messages()[:MOST_BEATS] if now >= self._untold_at else []
+        if untold:
+            self._untold_at = now + self._host.lease_seconds / 3
+            self._client._send(_beats_request({message.job_id: Beat(message.lease_token) for message in untold}))
+
     @staticmethod
     def _needs_beat(job: RunningJob, now: float) -> bool:
         return job.beat_at <= now or job.progress_unsent is not None or job.checkpoint_unsent is not None
@@ -189,8 +205,7 @@ class Heartbeats:
     def _beat(self, jobs: list[RunningJob]) -> None:
         with self._lock:
             beats = {job.id: Beat(job.claim.lease_token, job.progress_unsent, job.checkpoint_unsent) for job in jobs}
-        request = Request("POST", f"{API}/heartbeat", answer_as(Heartbeat), body=_encode({"jobs": beats}))
-        found: dict[str, Pulse] = self._client._send(request).jobs
+        found = self._client._send(_beats_request(beats)).jobs
         now = monotonic()
         for job in jobs:
             status = found[job.id].status if job.id in found else "ok"
@@ -234,6 +249,10 @@ class Heartbeats:
                 logger.warning("job %s could not be handed back: %s", claim.job_id, error)
         if waiting:
             self._host.forget_handed_back()
+
+
+def _beats_request(beats: dict[str, Beat]) -> Request[Heartbeat]:
+    return Request("POST", f"{API}/heartbeat", answer_as(Heartbeat), body=_encode({"jobs": beats}))
 
 
 def _lines_request(job: RunningJob, lines: list[LogLine]) -> Request[None]:

@@ -35,6 +35,8 @@ UNFINISHED: Final = 3
 FLUSH_EVERY: Final = 0.002
 """While there is more to do, outcomes are gathered for so many seconds."""
 FLUSH_AT: Final = 256
+STALE_FOR: Final = 0.1
+"""For so many seconds after the loop was blocked, what comes may have waited to be read."""
 LAST_WORDS: Final = 5.0
 """Seconds that a stopping worker takes to tell the server its last outcomes."""
 HEARTBEAT_TIMEOUT: Final = 10.0
@@ -89,6 +91,8 @@ class Worker:
         self._is_flushing_now = False
         self._finished = 0
         self._signal_number = 0
+        self._asked_at: float | None = None
+        self._stale_until = 0.0
         self._line: Line | None = None
 
     def check(self) -> None:
@@ -220,15 +224,34 @@ class Worker:
     def receive(self, claims: list[ClaimedJob]) -> None:
         """Jobs came from the server."""
         now = monotonic()
+        if self.is_stopping or self._was_blocked(now):
+            for claim in claims:
+                self._tell(claim, Snoozed(None, "the worker stopped" if self.is_stopping else "the worker was blocked"))
+            return
         for claim in claims:
             self.waiting.append((claim, now))
-        if self.is_stopping:
-            for claim, _ in self._take_all_waiting():
-                self._tell(claim, Snoozed(None, "the worker stopped"))
         self._begin_next(now)
         if self.credit.window == self.concurrency:
             # These jobs take long: the server is told that they have arrived before one of them blocks the loop.
             self.flush()
+
+    def look_at_loop(self) -> None:
+        """See whether the loop turns. Called by the heartbeat thread."""
+        if self._asked_at is None:
+            self._asked_at = monotonic()
+            self._from_thread(self._loop_turns)
+
+    def _loop_turns(self) -> None:
+        now = monotonic()
+        if self._was_blocked(now):
+            logger.warning("something has blocked the event loop for %.1f s", now - (self._asked_at or now))
+            self._stale_until = now + STALE_FOR
+        self._asked_at = None
+
+    def _was_blocked(self, now: float) -> bool:
+        """Whether jobs that come now may have come long ago, and be somebody else's by now."""
+        asked_at = self._asked_at
+        return now < self._stale_until or (asked_at is not None and now - asked_at > self.lease_seconds / 2)
 
     def _begin_next(self, now: float) -> None:
         """Begin jobs as long as there is one, and a hand free."""
