@@ -89,7 +89,14 @@ def _bar(unit: str) -> "Bar":
     # What a command prints to stdout is its result, so only stderr goes through the bar.
     return Progress(
         TextColumn("{task.description}"),
-        BarColumn(bar_width=None, table_column=Column(ratio=1)),
+        BarColumn(
+            bar_width=None,
+            style="bright_black",
+            complete_style="cyan",
+            finished_style="green",
+            pulse_style="cyan",
+            table_column=Column(ratio=1),
+        ),
         TextColumn("{task.percentage:>3.0f} %"),
         Amount(table_column=Column(no_wrap=True)),
         console=Console(stderr=True, highlight=False, width=min(console.width, WIDEST)),
