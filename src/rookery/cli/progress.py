@@ -86,9 +86,10 @@ def _bar(unit: str) -> "Bar":
             return Text("  ".join(parts), no_wrap=True)
 
     console = Console(stderr=True, highlight=False)
+    console.width = min(console.width, WIDEST)
     # What a command prints to stdout is its result, so only stderr goes through the bar.
     return Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(
             bar_width=None,
             style="bright_black",
@@ -99,7 +100,7 @@ def _bar(unit: str) -> "Bar":
         ),
         TextColumn("{task.percentage:>3.0f} %"),
         Amount(table_column=Column(no_wrap=True)),
-        console=Console(stderr=True, highlight=False, width=min(console.width, WIDEST)),
+        console=console,
         expand=True,
         transient=True,
         redirect_stdout=False,
