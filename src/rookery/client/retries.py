@@ -27,7 +27,7 @@ def pause_before_retry(
 
 
 def _pause_when_busy(error: Overloaded, retries_so_far: int) -> float | None:
-    """As long as the server asks for, and up to half as long again; money that is spent does not come back by waiting."""
+    """As long as the server asks for, and up to half as long again; a spent budget is not waited for."""
     told = error.retry_after
     if told > MOST_PATIENCE or error.code == "BUDGET_EXCEEDED":
         return None
