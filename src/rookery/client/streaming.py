@@ -123,7 +123,7 @@ class StreamSession:
         if not worker.credit.is_off or not worker.room:
             # None at all would mean that no more are wanted even when those in hand have ended.
             return None
-        worker.credit.is_off = False
+        worker.credit.is_off = worker.room > MOST_WANTED
         return {
             "queues": worker.queues,
             "count": min(worker.room, MOST_WANTED),
