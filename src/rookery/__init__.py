@@ -52,10 +52,12 @@ if TYPE_CHECKING:
     )
     from rookery.client.running import JobTimeout
     from rookery.client.signatures import InvalidPayload
+    from rookery.client.worker import Worker
 
 _PLACES: Final = {
     "async_client": ("AsyncClient",),
     "signatures": ("InvalidPayload",),
+    "worker": ("Worker",),
     "running": ("JobTimeout",),
     "outcomes": (
         "Cancel",
@@ -169,6 +171,7 @@ __all__ = [
     "WaitTimeout",
     "Webhook",
     "Why",
+    "Worker",
     "__version__",
     "current_job",
     "injected",

@@ -353,3 +353,8 @@ async def enqueues() -> str:
 @app.job
 def enqueues_sync() -> str:
     return add.enqueue_sync(1, 2).job_id
+
+
+@app.job
+async def reports_too_much() -> None:
+    current_job().progress("x" * 70_000_000)

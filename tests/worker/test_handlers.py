@@ -180,3 +180,9 @@ def test_logging_can_be_kept_from_a_level_on_or_not_at_all(jobs: Jobs) -> None:
     assert [line["message"] for line in jobs.logs(jobs.run("talks_thread")["id"])] == ["but this"]
     assert [line["message"] for line in jobs.logs(jobs.run("talks_process")["id"])] == ["from a process"]
     assert jobs.logs(jobs.run("quiet")["id"]) == []
+
+
+def test_a_report_that_the_server_refuses_does_not_hold_up_the_outcome(jobs: Jobs) -> None:
+    job = jobs.run("reports_too_much")
+
+    assert (job["state"], job["progress"]) == ("completed", None)

@@ -1,10 +1,12 @@
 """How a worker stops, what becomes of its jobs, and what its exit codes say."""
 
+import asyncio
 import signal
 from pathlib import Path
 
 import pytest
 
+from rookery import App, Worker
 from tests.conftest import Api, wait_for
 from tests.worker.conftest import StartWorker
 
@@ -134,3 +136,25 @@ def test_the_lifespan_is_left_when_the_worker_stops(api: Api, start_worker: Star
     assert worker.stop() == 0
     assert api.job(job_id)["result"] == "state,state"
     assert (worker.output.count("entered"), worker.output.count("left")) == (1, 1)
+
+
+def test_a_worker_in_a_program_of_ones_own_runs_until_it_is_told_to_stop(api: Api, queue: str) -> None:
+    app = App(api.server.url)
+    done = asyncio.Event()
+
+    @app.job(queue=queue)
+    async def work(n: int) -> int:
+        done.set()
+        return n + 1
+
+    async def main() -> tuple[int, str]:
+        worker = Worker(app, concurrency=2)
+        running = asyncio.create_task(worker.run())
+        enqueued = await work.enqueue(1)
+        await done.wait()
+        worker.stop()
+        return await running, enqueued.job_id
+
+    code, job_id = asyncio.run(main())
+    assert code == 0
+    assert api.job(job_id)["result"] == 2

@@ -11,7 +11,15 @@ import msgspec
 from rookery.client.claimed import ClaimedJob
 from rookery.client.client import Client
 from rookery.client.current import CANCELLED, LEASE_LOST, CurrentJob, LogLine
-from rookery.client.errors import ApiError, LeaseLost, NotFound, Overloaded, RookeryError
+from rookery.client.errors import (
+    ApiError,
+    InvalidRequest,
+    LeaseLost,
+    NotFound,
+    Overloaded,
+    PayloadTooLarge,
+    RookeryError,
+)
 from rookery.client.functions import JobFunction
 from rookery.client.outbox import Outbox
 from rookery.client.outcomes import Outcome
@@ -203,6 +211,20 @@ class Heartbeats:
         return job.beat_at <= now or job.progress_unsent is not None or job.checkpoint_unsent is not None
 
     def _beat(self, jobs: list[RunningJob]) -> None:
+        """Tell of jobs together; if the server does not like what one of them reports, each for itself."""
+        try:
+            self._beat_together(jobs)
+        except (InvalidRequest, PayloadTooLarge) as error:
+            if len(jobs) > 1:
+                for job in jobs:
+                    self._beat([job])
+            elif jobs[0].progress_unsent is not None or jobs[0].checkpoint_unsent is not None:
+                logger.warning("job %s: what it reported was refused: %s", jobs[0].id, error)
+                jobs[0].forget_reports()
+            else:
+                raise
+
+    def _beat_together(self, jobs: list[RunningJob]) -> None:
         with self._lock:
             beats = {job.id: Beat(job.claim.lease_token, job.progress_unsent, job.checkpoint_unsent) for job in jobs}
         found = self._client._send(_beats_request(beats)).jobs

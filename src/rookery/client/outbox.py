@@ -17,7 +17,6 @@ class AckMessage(msgspec.Struct, omit_defaults=True, gc=False):
     job_id: str
     lease_token: str | None
     result: msgspec.Raw | None = None
-    checkpoint: msgspec.Raw | None = None
 
 
 class FailMessage(msgspec.Struct, omit_defaults=True, gc=False):
@@ -37,24 +36,21 @@ class ReleaseMessage(msgspec.Struct, omit_defaults=True, gc=False):
     job_id: str
     lease_token: str | None
     delay: str | None = None
-    checkpoint: msgspec.Raw | None = None
     reason: str | None = None
 
 
 Message = AckMessage | FailMessage | ReleaseMessage
 
 
-def message_of(
-    outcome: Outcome, job_id: str, lease_token: str | None, checkpoint: msgspec.Raw | None = None
-) -> Message | None:
-    """How the server is told of an outcome; None if it is not told. A checkpoint travels with what can carry it."""
+def message_of(outcome: Outcome, job_id: str, lease_token: str | None) -> Message | None:
+    """How the server is told of an outcome; None if it is not told."""
     match outcome:
         case Done():
-            return AckMessage(job_id, lease_token, outcome.result, checkpoint)
+            return AckMessage(job_id, lease_token, outcome.result)
         case Failed():
             return FailMessage(job_id, lease_token, outcome.error, outcome.backtrace, outcome.retry_after, outcome.end)
         case Snoozed():
-            return ReleaseMessage(job_id, lease_token, outcome.delay, checkpoint, outcome.reason)
+            return ReleaseMessage(job_id, lease_token, outcome.delay, outcome.reason)
         case Cancelled():
             return FailMessage(job_id, lease_token, outcome.reason, end="cancelled")
     return None

@@ -31,6 +31,8 @@ MOST_WANTED: Final = 512
 MOST_UNANSWERED: Final = 8
 """Frames on their way; while there are so many, outcomes wait for the answers."""
 
+RETRY_AT_PAUSE: Final = 3
+"""Which of the growing pauses is taken before outcomes that go one by one are tried again."""
 NOT_OURS: Final = frozenset({"LEASE_LOST", "NOT_FOUND", "ACK_ERROR", "FAIL_ERROR", "RELEASE_ERROR"})
 """Codes that say that the job is somebody else's, or nobody's."""
 
@@ -123,7 +125,7 @@ class StreamSession:
         if not worker.credit.is_off or not worker.room:
             # None at all would mean that no more are wanted even when those in hand have ended.
             return None
-        worker.credit.is_off = False
+        worker.credit.is_off = worker.room > MOST_WANTED
         return {
             "queues": worker.queues,
             "count": min(worker.room, MOST_WANTED),
@@ -176,6 +178,7 @@ class StreamSession:
             self._worker.credit.is_off = True
             if not task.cancelled() and task.exception() is not None:
                 logger.warning("outcomes could not be told: %s", task.exception())
+                asyncio.get_running_loop().call_later(jittered(RETRY_AT_PAUSE), self._worker.flush)
 
         task.add_done_callback(done)
 

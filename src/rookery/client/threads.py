@@ -1,10 +1,13 @@
 """Threads for plain functions. One that a timeout has given up on is left to itself, and another takes its place."""
 
 import asyncio
+import logging
 import threading
 from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any
+
+logger = logging.getLogger("rookery.worker")
 
 
 class Threads:
@@ -28,6 +31,7 @@ class Threads:
         except asyncio.CancelledError:
             if not ended.done():
                 self.abandoned += 1
+                logger.warning("a function goes on in a thread that nobody waits for (%d in all)", self.abandoned)
                 ended.add_done_callback(self._came_back)
             raise
 
