@@ -220,7 +220,9 @@ def fetch(call: Call, body: bytes) -> Work:
     request = decode(_fetch_decoder, body or b"{}")
 
     def finish(jobs: list[ClaimedJob]) -> Answer:
-        return Answer(200, job_json(call.namespace, jobs[0]).encode()) if jobs else _NOTHING
+        if not jobs:
+            return _NOTHING
+        return Answer(200, job_json(jobs[0], queue_json(call.namespace, jobs[0].queue)).encode())
 
     return Work(claim(call, request, 1), finish, _wait(request))
 
@@ -268,12 +270,17 @@ def _wait(request: FetchRequest) -> float:
 
 def jobs_json(namespace: str, jobs: list[ClaimedJob]) -> bytes:
     """Fetched jobs, as both a fetch of many and a stream say them."""
-    return f'{{"jobs":[{",".join([job_json(namespace, job) for job in jobs])}]}}'.encode()
+    queues = {queue: queue_json(namespace, queue) for queue in {job.queue for job in jobs}}
+    return f'{{"jobs":[{",".join([job_json(job, queues[job.queue]) for job in jobs])}]}}'.encode()
 
 
-def job_json(namespace: str, job: ClaimedJob) -> str:
-    """A fetched job; payload and the like are JSON text already."""
-    queue = msgspec.json.encode(shown_name(namespace, job.queue)).decode()
+def queue_json(namespace: str, queue: str) -> str:
+    """The queue's name as the caller knows it, as JSON text."""
+    return msgspec.json.encode(shown_name(namespace, queue)).decode()
+
+
+def job_json(job: ClaimedJob, queue: str) -> str:
+    """A fetched job; its queue, payload and the like are JSON text already."""
     trace = f',"traceparent":"{job.trace}"' if job.trace is not None else ""
     return (
         f'{{"job_id":"{job.job_id}","queue":{queue},"payload":{job.payload},"attempt":{job.attempt},'
