@@ -270,10 +270,14 @@ def test_nothing_is_left_when_it_is_interrupted(tmp_path: Path, sent: signal.Sig
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("ROOKERY_", "CORVO_"))}
     with tempfile.TemporaryFile() as log:
         bench = subprocess.Popen(command, stdout=log, stderr=log, env={**environment, "TMPDIR": str(tmp_path)})
-        wait_for(lambda: any(path.stat().st_size > 1 << 20 for path in tmp_path.glob("*/data/*-wal")), alive=bench)
-        assert len(servers_in(tmp_path)) == 1
-        bench.send_signal(sent)
-        assert bench.wait(20) == code
+        try:
+            wait_for(lambda: any(path.stat().st_size > 1 << 20 for path in tmp_path.glob("*/data/*-wal")), alive=bench)
+            assert len(servers_in(tmp_path)) == 1
+            bench.send_signal(sent)
+            assert bench.wait(20) == code
+        finally:
+            bench.kill()
+            bench.wait()
         log.seek(0)
         assert b"Traceback" not in log.read()
     assert list(tmp_path.iterdir()) == []
