@@ -223,7 +223,9 @@ def fetch(call: Call, body: bytes) -> Work:
     request = decode(_fetch_decoder, body or b"{}")
 
     def finish(jobs: list[ClaimedJob]) -> Answer:
-        return Answer(200, job_json(call.namespace, jobs[0]).encode()) if jobs else _NOTHING
+        if not jobs:
+            return _NOTHING
+        return Answer(200, job_json(call.namespace, jobs[0]).encode())
 
     return Work(claim(call, request, 1), finish, _wait(request))
 
