@@ -61,7 +61,7 @@ def _depth(compact: bytes) -> int:
 
 def given_json(raw: Raw, field: str) -> str | None:
     """The same where `null` means not given."""
-    text = compact_json(raw, field)
+    text = compact_json(raw, field) if raw else None
     return None if text == "null" else text
 
 
