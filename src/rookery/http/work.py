@@ -271,21 +271,17 @@ def _wait(request: FetchRequest) -> float:
 
 def jobs_json(namespace: str, jobs: list[ClaimedJob]) -> bytes:
     """Fetched jobs, as both a fetch of many and a stream say them."""
-    names = {queue: _name_json(namespace, queue) for queue in {job.queue for job in jobs}}
-    return f'{{"jobs":[{",".join([_job_json(names[job.queue], job) for job in jobs])}]}}'.encode()
+    queues = {queue: queue_json(namespace, queue) for queue in {job.queue for job in jobs}}
+    return f'{{"jobs":[{",".join([job_json(job, queues[job.queue]) for job in jobs])}]}}'.encode()
 
 
-def job_json(namespace: str, job: ClaimedJob) -> str:
-    """A fetched job."""
-    return _job_json(_name_json(namespace, job.queue), job)
-
-
-def _name_json(namespace: str, queue: str) -> str:
+def queue_json(namespace: str, queue: str) -> str:
+    """The queue's name as the caller knows it, as JSON text."""
     return msgspec.json.encode(shown_name(namespace, queue)).decode()
 
 
-def _job_json(queue: str, job: ClaimedJob) -> str:
-    """Payload and the like are JSON text already."""
+def job_json(job: ClaimedJob, queue: str) -> str:
+    """A fetched job; its queue, payload and the like are JSON text already."""
     trace = f',"traceparent":"{job.trace}"' if job.trace is not None else ""
     return (
         f'{{"job_id":"{job.job_id}","queue":{queue},"payload":{job.payload},"attempt":{job.attempt},'
@@ -300,9 +296,9 @@ def completion(job_id: str, request: AckRequest) -> Completion:
     return Completion(
         job_id,
         lease_number(request.lease_token),
-        given_json(request.result, "result") if request.result else None,
-        given_json(request.checkpoint, "checkpoint") if request.checkpoint else None,
-        None if request.usage is None else _usage(request.usage),
+        given_json(request.result, "result"),
+        given_json(request.checkpoint, "checkpoint"),
+        _usage(request.usage),
         request.agent_status,
         request.hold_reason,
         request.step_status,
