@@ -15,6 +15,7 @@ check: $(INSTALLED)
 	$(BIN)/mypy
 
 format: $(INSTALLED)
+	$(BIN)/python tools/make_sync_client.py
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 

@@ -42,6 +42,15 @@ def test_it_looks_right_at_every_size(prepared: Api, size: tuple[int, int]) -> N
     watch(prepared, visit, size)
 
 
+def test_it_follows_the_size_of_the_terminal(prepared: Api) -> None:
+    async def visit(screen: Screen) -> None:
+        await screen.see("MemoryError", "paused")
+        await screen.resize(80, 24)
+        assert_looks_as_before("top-80x24", await screen.see("emails", gone=("paused",)))
+
+    watch(prepared, visit, (160, 50))
+
+
 @pytest.mark.parametrize(
     ("name", "keys", "words"),
     [

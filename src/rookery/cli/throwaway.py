@@ -73,7 +73,7 @@ def _wait_until_ready(process: "subprocess.Popen[bytes]", log: Path) -> str:
 
 def _stop(process: "subprocess.Popen[bytes]") -> None:
     """Stop it, and let nothing interrupt that."""
-    old = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    old = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         process.terminate()
         try:
@@ -82,7 +82,8 @@ def _stop(process: "subprocess.Popen[bytes]") -> None:
             process.kill()
             process.wait()
     finally:
-        signal.signal(signal.SIGINT, old)
+        for number, handler in old.items():
+            signal.signal(number, handler)
 
 
 def _end_by_exception(_: int, __: FrameType | None) -> None:

@@ -194,12 +194,14 @@ def new_job(call: Call, request: EnqueueRequest) -> NewJob:
     if payload is not None:
         _check_size(call, payload, "payload")
         job.payload = payload
-    job.rank = rank(request.priority)
+    if request.priority is not None:
+        job.rank = rank(request.priority)
     if request.scheduled_at is not None:
         job.scheduled_at = instant(request.scheduled_at, "scheduled_at")
     if request.tags is not None:
         job.tags = msgspec.json.encode(request.tags).decode()
-    job.checkpoint = given_json(request.checkpoint, "checkpoint")
+    if request.checkpoint:
+        job.checkpoint = given_json(request.checkpoint, "checkpoint")
     job.trace = call.trace()
     if request.agent is not None:
         job.agent = _agent(request.agent)
@@ -219,14 +221,18 @@ def _check_size(call: Call, payload: str, field: str) -> None:
 
 def _read_retries(request: EnqueueRequest, job: NewJob) -> None:
     """How often and how long the job may try."""
-    job.max_retries = count(request.max_retries, job.max_retries, "max_retries")
-    job.max_lost_leases = count(request.max_lost_leases, job.max_lost_leases, "max_lost_leases")
+    if request.max_retries is not None:
+        job.max_retries = count(request.max_retries, 0, "max_retries")
+    if request.max_lost_leases is not None:
+        job.max_lost_leases = count(request.max_lost_leases, 0, "max_lost_leases")
     if request.retry_backoff:
         if request.retry_backoff not in NATIVE_POLICIES:
             raise invalid(f"retry_backoff must be one of {', '.join(NATIVE_POLICIES)}, not {request.retry_backoff!r}")
         job.backoff = request.retry_backoff
-    job.base_delay = duration(request.retry_base_delay, job.base_delay, "retry_base_delay")
-    job.max_delay = duration(request.retry_max_delay, job.max_delay, "retry_max_delay")
+    if request.retry_base_delay:
+        job.base_delay = duration(request.retry_base_delay, 0, "retry_base_delay")
+    if request.retry_max_delay:
+        job.max_delay = duration(request.retry_max_delay, 0, "retry_max_delay")
     if request.expire_after:
         duration(request.expire_after, 0, "expire_after")
         job.expire_after = request.expire_after
@@ -264,7 +270,7 @@ def _read_links(call: Call, request: EnqueueRequest, job: NewJob) -> None:
         job.chain_step = request.chain_step
     if request.chain_config is not None:
         job.chain_config = compact_json(Raw(msgspec.json.encode(request.chain_config)), "chain_config")
-    chain = given_json(request.chain, "chain")
+    chain = given_json(request.chain, "chain") if request.chain else None
     if chain is not None:
         _read_chain(call, request, chain, job)
 

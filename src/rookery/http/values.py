@@ -16,7 +16,7 @@ DEEPEST: Final = 200
 _ESCAPE: Final = re.compile(
     r"\\(?:u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|(.))", re.DOTALL
 )
-_TOKENS: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]')
+_TOKENS: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]')
 
 Raw = msgspec.Raw
 _compact = msgspec.json.format
@@ -27,11 +27,12 @@ def compact_json(raw: Raw, field: str) -> str | None:
     if not raw:
         return None
     try:
-        compact = _compact(raw, indent=-1)
-        text = compact.decode()
+        text = str(raw, "utf-8")
+        if " " in text or "\n" in text or "\t" in text or "\r" in text:
+            text = _compact(raw, indent=-1).decode()
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise unparsable(f"invalid request: {field} is not valid JSON in UTF-8") from None
-    if compact.count(b"[") + compact.count(b"{") > DEEPEST and _depth(compact) > DEEPEST:
+    if text.count("[") + text.count("{") > DEEPEST and _depth(text) > DEEPEST:
         raise invalid(f"{field} is nested deeper than {DEEPEST} levels")
     return _ESCAPE.sub(_unescaped, text) if "\\" in text else text
 
@@ -47,21 +48,21 @@ def _unescaped(escape: re.Match[str]) -> str:
     return "/" if other == "/" else escape[0]
 
 
-def _depth(compact: bytes) -> int:
+def _depth(compact: str) -> int:
     """How deep arrays and objects are nested; brackets inside strings do not count."""
     depth = deepest = 0
     for token in _TOKENS.findall(compact):
-        if token in b"[{":
+        if token in "[{":
             depth += 1
             deepest = max(deepest, depth)
-        elif token in b"]}":
+        elif token in "]}":
             depth -= 1
     return deepest
 
 
 def given_json(raw: Raw, field: str) -> str | None:
     """The same where `null` means not given."""
-    text = compact_json(raw, field)
+    text = compact_json(raw, field) if raw else None
     return None if text == "null" else text
 
 
@@ -112,7 +113,7 @@ def whole_number(text: str | None, field: str, default: int, *, least: int) -> i
 
 def lease_text(lease: int) -> str:
     """A lease token as callers get it."""
-    return f"{lease:016x}"
+    return str(lease)
 
 
 def lease_number(text: str | None) -> int | None:
@@ -120,7 +121,7 @@ def lease_number(text: str | None) -> int | None:
     if not text:
         return None
     try:
-        number = int(text, 16)
+        number = int(text)
     except ValueError:
         return -1
     return number if lease_text(number) == text and number < 1 << 62 else -1

@@ -184,6 +184,9 @@ class BeatRequest(msgspec.Struct):
     progress: Annotated[Raw, says("Any JSON value; told as an event")] = msgspec.field(default_factory=Raw)
     checkpoint: Annotated[Raw, says("What another attempt would go on from")] = msgspec.field(default_factory=Raw)
     usage: Annotated[UsageReport | None, says("What the attempt has cost so far")] = None
+    lease_duration: Annotated[
+        int | None, says("Seconds that the lease lasts from now; as granted, and 60 at the least, by default")
+    ] = None
 
 
 class HeartbeatRequest(msgspec.Struct):
@@ -220,7 +223,9 @@ def fetch(call: Call, body: bytes) -> Work:
     request = decode(_fetch_decoder, body or b"{}")
 
     def finish(jobs: list[ClaimedJob]) -> Answer:
-        return Answer(200, job_json(call.namespace, jobs[0]).encode()) if jobs else _NOTHING
+        if not jobs:
+            return _NOTHING
+        return Answer(200, job_json(call.namespace, jobs[0]).encode())
 
     return Work(claim(call, request, 1), finish, _wait(request))
 
@@ -243,9 +248,7 @@ def claim(call: Call, request: ClaimRequest, count: int) -> Claim:
     """What is asked for, checked."""
     if not request.queues:
         raise invalid("queues is required")
-    lease = request.lease_duration
-    if lease is not None and not 1 <= lease <= LONGEST_LEASE:
-        raise invalid(f"lease_duration must be between 1 and {LONGEST_LEASE} seconds, not {lease}")
+    lease = _lease(request.lease_duration, "lease_duration")
     queues = dict.fromkeys(request.queues)
     if len(queues) > MOST_QUEUES:
         raise invalid(f"queues has {len(queues)} names, the limit is {MOST_QUEUES}")
@@ -254,7 +257,7 @@ def claim(call: Call, request: ClaimRequest, count: int) -> Claim:
         count=count,
         worker_id=(request.worker_id or "").strip() or None,
         hostname=request.hostname or None,
-        lease=DEFAULT_LEASE if lease is None else lease * 1000,
+        lease=DEFAULT_LEASE if lease is None else lease,
         namespace=call.namespace,
     )
 
@@ -268,12 +271,21 @@ def _wait(request: FetchRequest) -> float:
 
 def jobs_json(namespace: str, jobs: list[ClaimedJob]) -> bytes:
     """Fetched jobs, as both a fetch of many and a stream say them."""
-    return f'{{"jobs":[{",".join([job_json(namespace, job) for job in jobs])}]}}'.encode()
+    names = {queue: _name_json(namespace, queue) for queue in {job.queue for job in jobs}}
+    return f'{{"jobs":[{",".join([_job_json(names[job.queue], job) for job in jobs])}]}}'.encode()
 
 
 def job_json(namespace: str, job: ClaimedJob) -> str:
-    """A fetched job; payload and the like are JSON text already."""
-    queue = msgspec.json.encode(shown_name(namespace, job.queue)).decode()
+    """A fetched job."""
+    return _job_json(_name_json(namespace, job.queue), job)
+
+
+def _name_json(namespace: str, queue: str) -> str:
+    return msgspec.json.encode(shown_name(namespace, queue)).decode()
+
+
+def _job_json(queue: str, job: ClaimedJob) -> str:
+    """Payload and the like are JSON text already."""
     trace = f',"traceparent":"{job.trace}"' if job.trace is not None else ""
     return (
         f'{{"job_id":"{job.job_id}","queue":{queue},"payload":{job.payload},"attempt":{job.attempt},'
@@ -288,9 +300,9 @@ def completion(job_id: str, request: AckRequest) -> Completion:
     return Completion(
         job_id,
         lease_number(request.lease_token),
-        given_json(request.result, "result"),
-        given_json(request.checkpoint, "checkpoint"),
-        _usage(request.usage),
+        given_json(request.result, "result") if request.result else None,
+        given_json(request.checkpoint, "checkpoint") if request.checkpoint else None,
+        None if request.usage is None else _usage(request.usage),
         request.agent_status,
         request.hold_reason,
         request.step_status,
@@ -424,6 +436,15 @@ def heartbeat(call: Call, body: bytes) -> Work:
     return Work(Heartbeat(items=beats, namespace=call.namespace), finish)
 
 
+def _lease(seconds: int | None, field: str) -> int | None:
+    """The length of a lease in milliseconds."""
+    if seconds is None:
+        return None
+    if not 1 <= seconds <= LONGEST_LEASE:
+        raise invalid(f"{field} must be between 1 and {LONGEST_LEASE} seconds, not {seconds}")
+    return seconds * 1000
+
+
 def beat(job_id: str, request: BeatRequest | None) -> Beat:
     """A sign of life in the engine's words."""
     if request is None:
@@ -434,6 +455,7 @@ def beat(job_id: str, request: BeatRequest | None) -> Beat:
         given_json(request.progress, f"jobs.{job_id}.progress"),
         given_json(request.checkpoint, f"jobs.{job_id}.checkpoint"),
         _usage(request.usage),
+        _lease(request.lease_duration, f"jobs.{job_id}.lease_duration"),
     )
 
 

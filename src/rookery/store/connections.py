@@ -7,7 +7,8 @@ import apsw
 
 from rookery.store.migrations import check_usable, migrate
 
-WRITER_CACHE_KIB = 48 * 1024
+WRITER_CACHE_KIB = 8 * 1024
+"""Enough for what is written all day. More would cost: a commit often looks at every page that is kept."""
 READER_CACHE_KIB = 8 * 1024
 CHECKPOINT_PAGES = 4000
 BUSY_TIMEOUT_MS = 60_000

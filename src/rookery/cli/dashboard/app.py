@@ -108,6 +108,10 @@ class Dashboard(App[int]):
         """Look no more."""
         self._observer.stop()
 
+    def on_resize(self) -> None:
+        """The first line goes to the right edge."""
+        self._show_head()
+
     def on_dashboard_seen(self, message: Seen) -> None:
         """Show what is new, or that there is nothing new to show."""
         self._heard_at = time.monotonic()
