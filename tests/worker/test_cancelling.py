@@ -1,5 +1,6 @@
 """Jobs that are no longer wanted while they run."""
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -56,19 +57,22 @@ def test_one_that_does_not_look_is_cancelled_after_its_grace(api: Api, tmp_path:
     assert wait_for(lambda: path.exists() and path.read_text()) == "cancelled by force"
 
 
-@pytest.mark.usefixtures("beating_worker")
-def test_a_job_that_was_given_to_somebody_else_is_told_that_its_lease_is_lost(api: Api, tmp_path: Path) -> None:
+def test_a_job_that_was_given_to_somebody_else_is_told_that_its_lease_is_lost(
+    api: Api, beating_worker: WorkerProcess, tmp_path: Path
+) -> None:
     path = tmp_path / "told"
     job_id = begin(api, "process_waits_for_cancel", {"path": str(path)})
-    api.post("/queues/process_waits_for_cancel/pause")
-    api.post(f"/jobs/{job_id}/cancel")
-    api.post(f"/jobs/{job_id}/move", {"queue": "elsewhere"})
-    api.post(f"/jobs/{job_id}/retry")
-    taken = api.fetch("elsewhere", "process_waits_for_cancel")
-    api.post("/queues/process_waits_for_cancel/resume")
+    beating_worker.signal(signal.SIGSTOP)
+    for action, body in (("cancel", None), ("move", {"queue": "elsewhere"}), ("retry", None)):
+        assert api.post(f"/jobs/{job_id}/{action}", body).status_code == 200
+    taken = api.fetch("elsewhere")
+    beating_worker.signal(signal.SIGCONT)
 
-    assert wait_for(lambda: path.exists() and path.read_text()) in ("lease lost", "cancelled")
-    assert taken is None or api.job(job_id)["state"] == "active"
+    assert wait_for(lambda: path.exists() and path.read_text()) == "lease lost"
+    wait_for(lambda: "its outcome is dropped (lease lost)" in beating_worker.output)
+    assert taken is not None
+    assert taken["job_id"] == job_id
+    assert api.job(job_id)["state"] == "active"
 
 
 def test_heartbeats_go_on_while_the_loop_is_blocked(api: Api, start_worker: StartWorker) -> None:

@@ -138,12 +138,14 @@ def test_several_processes_are_kept_running_and_stopped_together(
     async def who() -> int:
         return os.getpid()
     """
-    flags = ("--processes", "2", "--health-bind", f"127.0.0.1:{health}")
+    flags = ("--processes", "2", "--worker-id", "twin", "--health-bind", f"127.0.0.1:{health}")
     worker = start_worker(api.server.url, *flags, code=code)
     wait_for(lambda: probe(health, "/readyz")[0] == 200)
     assert probe(health, "/healthz") == (200, {"status": "ok"})
     children = _children(worker.process.pid)
     assert len(children) == 2
+    assert "worker twin-1 ready" in worker.output
+    assert "worker twin-2 ready" in worker.output
 
     os.kill(children[0], signal.SIGKILL)
     wait_for(lambda: "ended with code 137" in worker.output)

@@ -23,17 +23,30 @@ SILENT_FOR: Final = 15.0
 """Seconds after which a worker that says nothing counts as stuck."""
 STARTS_WITHIN: Final = 60.0
 LIVED_LONG: Final = 10.0
+_BY_SIGNAL: Final = (128 + signal.SIGINT, 128 + signal.SIGTERM)
 _READY, _ALIVE = b"r", b"a"
 
 
 class Supervisor:
     """Runs workers as processes, replaces those that die, and passes signals on to them."""
 
-    def __init__(self, command: list[str], count: int, *, reload: bool, health: tuple[str, int] | None) -> None:
-        self._command = command
+    def __init__(
+        self,
+        command: list[str],
+        count: int,
+        *,
+        reload: bool,
+        health: tuple[str, int] | None,
+        worker_id: str | None = None,
+    ) -> None:
         self._reload = reload
         self._health = health
-        self._slots = [_Slot(number, command) for number in range(1, count + 1)]
+        names = [worker_id] if count == 1 else [f"{worker_id}-{number}" for number in range(1, count + 1)]
+        self._slots = [
+            _Slot(number, [*command, "--worker-id", name] if worker_id and name else command)
+            for number, name in enumerate(names, 1)
+        ]
+        self._signals = 0
         self._is_stopping = asyncio.Event()
         self._changed = asyncio.Event()
 
@@ -54,6 +67,7 @@ class Supervisor:
         return max(codes)
 
     def _pass_on(self, number: int) -> None:
+        self._signals += 1
         self._is_stopping.set()
         self._changed.set()
         for slot in self._slots:
@@ -67,7 +81,8 @@ class Supervisor:
             began = monotonic()
             code = await slot.run()
             if self._is_stopping.is_set():
-                return code
+                # Killed by the first signal, it had not come so far as to listen to any: it had no jobs either.
+                return 0 if code in _BY_SIGNAL and self._signals == 1 else code
             if slot.is_reloading:
                 slot.is_reloading = False
                 continue

@@ -57,8 +57,6 @@ class WorkerSettings(msgspec.Struct):
         arguments += ["--lease", f"{self.lease}ms", "--shutdown-timeout", f"{self.shutdown_timeout}ms"]
         if self.queues is not None:
             arguments += ["--queues", ",".join(self.queues)]
-        if self.worker_id is not None and self.processes == 1:
-            arguments += ["--worker-id", self.worker_id]
         return arguments
 
 
@@ -135,7 +133,10 @@ def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> lis
     help="How long running jobs have to end after SIGTERM or Ctrl-C.",
 )
 @click.option("--health-bind", type=ADDRESS, help="Answer GET /healthz and /readyz there, for probes.")
-@click.option("--worker-id", help="Names the worker at the server.  [default: host, process id and a random part]")
+@click.option(
+    "--worker-id",
+    help="Names the worker at the server; of several each has a number.  [default: host, process id and a random part]",
+)
 @click.option("--reload", is_flag=True, help="Start again when a .py file below the current directory changes.")
 @click.option("--check", is_flag=True, help="Only load the app, list its jobs, and see that the server answers.")
 @click.option("--log-level", type=LOG_LEVELS, default=None, help="What goes to stderr.")
@@ -165,7 +166,13 @@ def _do(settings: WorkerSettings, log_level: str) -> int:
 
 
 async def _supervise(command: list[str], settings: WorkerSettings) -> int:
-    supervisor = Supervisor(command, settings.processes, reload=settings.reload, health=settings.health_bind)
+    supervisor = Supervisor(
+        command,
+        settings.processes,
+        reload=settings.reload,
+        health=settings.health_bind,
+        worker_id=settings.worker_id,
+    )
     return await supervisor.run()
 
 

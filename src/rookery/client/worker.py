@@ -32,7 +32,7 @@ CLEAN: Final = 0
 UNFINISHED: Final = 3
 """Exit code when jobs had to be handed back because they did not end in time."""
 
-FLUSH_EVERY: Final = 0.002
+FLUSH_EVERY: Final = 0.004
 """While there is more to do, outcomes are gathered for so many seconds."""
 FLUSH_AT: Final = 256
 STALE_FOR: Final = 0.1
