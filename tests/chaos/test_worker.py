@@ -42,6 +42,17 @@ def threaded(path: str) -> str:
     return current_job().claim.lease_token
 
 @app.job
+async def counting() -> str:
+    job = current_job()
+    if job.checkpoint:
+        return f"went on from {job.checkpoint}"
+    for count in range(1, 4):
+        job.save_checkpoint(count)
+        await asyncio.sleep(0.2)
+    await asyncio.sleep(600)
+    return "had all the time in the world"
+
+@app.job
 async def starving(path: str) -> str:
     note(path, "ran")
     time.sleep(random.random() * 3)
@@ -157,6 +168,20 @@ def test_workers_that_are_killed_lose_no_job(
     start_worker(api.server.url, *flags, code=CODE)
 
     check(api, ids, notes)
+
+
+def test_a_job_goes_on_where_a_killed_worker_has_left_it_as_soon_as_its_lease_says(
+    start_server: StartServer, start_worker: StartWorker
+) -> None:
+    api = Api(start_server())
+    job_id = api.enqueue("counting")
+    worker = start_worker(api.server.url, "--lease", "2s", code=CODE)
+    wait_for(lambda: api.job(job_id)["checkpoint"] == 3)
+    worker.kill()
+    start_worker(api.server.url, "--lease", "2s", code=CODE)
+
+    job = wait_for(lambda: api.job(job_id) if api.job(job_id)["state"] == "completed" else None)
+    assert job["result"] == "went on from 3"
 
 
 def test_a_worker_that_is_stopped_and_goes_on_finishes_nothing_that_is_not_its_own(

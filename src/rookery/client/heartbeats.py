@@ -98,6 +98,7 @@ class Beat(msgspec.Struct, omit_defaults=True):
     """A heartbeat of one job."""
 
     lease_token: str | None
+    lease_duration: int
     progress: msgspec.Raw | None = None
     checkpoint: msgspec.Raw | None = None
 
@@ -204,7 +205,11 @@ class Heartbeats:
         untold = self._host.outbox.messages()[:MOST_BEATS] if now >= self._untold_at else []
         if untold:
             self._untold_at = now + self._host.lease_seconds / 3
-            self._client._send(_beats_request({message.job_id: Beat(message.lease_token) for message in untold}))
+            self._client._send(
+                _beats_request(
+                    {message.job_id: Beat(message.lease_token, self._host.lease_seconds) for message in untold}
+                )
+            )
 
     @staticmethod
     def _needs_beat(job: RunningJob, now: float) -> bool:
@@ -226,7 +231,12 @@ class Heartbeats:
 
     def _beat_together(self, jobs: list[RunningJob]) -> None:
         with self._lock:
-            beats = {job.id: Beat(job.claim.lease_token, job.progress_unsent, job.checkpoint_unsent) for job in jobs}
+            beats = {
+                job.id: Beat(
+                    job.claim.lease_token, job.claim.lease_duration, job.progress_unsent, job.checkpoint_unsent
+                )
+                for job in jobs
+            }
         found = self._client._send(_beats_request(beats)).jobs
         now = monotonic()
         for job in jobs:

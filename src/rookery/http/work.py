@@ -225,7 +225,7 @@ def fetch(call: Call, body: bytes) -> Work:
     def finish(jobs: list[ClaimedJob]) -> Answer:
         if not jobs:
             return _NOTHING
-        return Answer(200, job_json(call.namespace, jobs[0]).encode())
+        return Answer(200, job_json(jobs[0], queue_json(call.namespace, jobs[0].queue)).encode())
 
     return Work(claim(call, request, 1), finish, _wait(request))
 

@@ -71,6 +71,8 @@ class Beat(msgspec.Struct, kw_only=True):
     progress: Any = None
     checkpoint: Any = None
     usage: Usage | None = None
+    lease_duration: int | None = None
+    """Seconds that the lease lasts from now; as granted, and 60 at the least, if nothing is said."""
 
 
 class NewLine(msgspec.Struct):
