@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: test check format bench run clean
+.PHONY: test check format bench bench-peers docs run clean
 
 test: $(INSTALLED)
 	$(BIN)/pytest
@@ -15,6 +15,7 @@ check: $(INSTALLED)
 	$(BIN)/mypy
 
 format: $(INSTALLED)
+	$(BIN)/python tools/make_sync_client.py
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
@@ -22,11 +23,17 @@ bench: $(INSTALLED)
 	command -v wrk >/dev/null || apt-get install --yes --quiet wrk
 	$(BIN)/python -m bench
 
+docs: $(INSTALLED)
+	$(BIN)/python -m rookery.cli.reference > docs/cli.md
+
+bench-peers: $(INSTALLED)
+	$(BIN)/python -m bench.peers
+
 run: $(INSTALLED)
 	$(BIN)/rookery server
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .bench .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(INSTALLED): pyproject.toml
 	$(PYTHON) -m venv $(VENV)

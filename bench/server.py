@@ -37,7 +37,7 @@ class Running(NamedTuple):
 @contextmanager
 def rookery(data_dir: Path, *flags: str) -> Iterator[Running]:
     """A Rookery server, durability full, no rate limits."""
-    with _process(
+    with process(
         [sys.executable, "-m", "rookery", "server", "--data-dir", str(data_dir), "--rate-limit-enabled=false", *flags],
         "--bind",
         "127.0.0.1:{port}",
@@ -59,30 +59,45 @@ def raw_asgi() -> Iterator[Running]:
         "--lifespan",
         "off",
     ]
-    with _process([sys.executable, "-m", "uvicorn", "bench.raw_asgi:app", *options], "--port", "{port}") as running:
+    with process([sys.executable, "-m", "uvicorn", "bench.raw_asgi:app", *options], "--port", "{port}") as running:
         yield running
 
 
 @contextmanager
-def _process(command: list[str], address_flag: str, address: str) -> Iterator[Running]:
+def process(command: list[str], address_flag: str, address: str, user: str | None = None) -> Iterator[Running]:
+    """A server that listens on a free port of loopback until the block ends."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     with tempfile.TemporaryFile() as log:
-        process = subprocess.Popen([*command, address_flag, address.format(port=port)], stdout=log, stderr=log)
+        server = subprocess.Popen(
+            [*command, address_flag, address.format(port=port)], stdout=log, stderr=log, user=user, group=user
+        )
         try:
-            _wait_until_listening(process, port)
-            yield Running(port, process.pid)
+            if not _is_listening(server, port):
+                log.seek(0)
+                raise RuntimeError(f"the server did not start: {log.read()[-1000:].decode(errors='replace')}")
+            yield Running(port, server.pid)
         finally:
-            process.terminate()
-            process.wait(30)
+            _stop(server)
 
 
-def _wait_until_listening(process: subprocess.Popen[bytes], port: int) -> None:
+def _stop(server: subprocess.Popen[bytes]) -> None:
+    server.terminate()
+    try:
+        server.wait(30)
+    except subprocess.TimeoutExpired:
+        server.kill()
+        server.wait()
+        raise
+
+
+def _is_listening(server: subprocess.Popen[bytes], port: int) -> bool:
+    """Wait until it is, or is not going to be."""
     end = time.monotonic() + 60
-    while time.monotonic() < end and process.poll() is None:
+    while time.monotonic() < end and server.poll() is None:
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
+                return True
         time.sleep(0.05)
-    raise RuntimeError("the server did not start")
+    return False

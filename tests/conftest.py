@@ -16,6 +16,8 @@ import pytest
 from rookery.engine import Batch, Machine
 from rookery.engine.ops import AnyOperation
 
+pytest_plugins = ["pytester"]
+
 START = 1_800_000_000_000
 """When the machine's clock stands at the beginning of a test."""
 

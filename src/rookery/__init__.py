@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING, Any, Final
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from rookery.client.app import App
     from rookery.client.async_client import AsyncClient
     from rookery.client.calls.work import Ack, Beat, NewLine, Usage
     from rookery.client.client import Client
+    from rookery.client.current import CurrentJob, JobCancelled, current_job
+    from rookery.client.dependencies import Depends, injected
     from rookery.client.errors import (
         AnswerTimeout,
         ApiError,
@@ -30,7 +33,9 @@ if TYPE_CHECKING:
         UnexpectedAnswer,
         WaitTimeout,
     )
+    from rookery.client.functions import JobFunction
     from rookery.client.newjobs import Agent, Batch, NewJob, Step
+    from rookery.client.outcomes import Cancel, Retry, Snooze
     from rookery.client.records import Enqueued, EnqueuedMany, FetchedJob, Job, JobSummary
     from rookery.client.reports import (
         BatchStatus,
@@ -45,9 +50,31 @@ if TYPE_CHECKING:
         Webhook,
         Why,
     )
+    from rookery.client.running import JobTimeout
+    from rookery.client.signatures import InvalidPayload
+    from rookery.client.worker import Worker
 
 _PLACES: Final = {
     "async_client": ("AsyncClient",),
+    "signatures": ("InvalidPayload",),
+    "worker": ("Worker",),
+    "running": ("JobTimeout",),
+    "outcomes": (
+        "Cancel",
+        "Retry",
+        "Snooze",
+    ),
+    "functions": ("JobFunction",),
+    "dependencies": (
+        "Depends",
+        "injected",
+    ),
+    "current": (
+        "CurrentJob",
+        "JobCancelled",
+        "current_job",
+    ),
+    "app": ("App",),
     "calls.work": ("Ack", "Beat", "NewLine", "Usage"),
     "client": ("Client",),
     "errors": (
@@ -93,6 +120,7 @@ __all__ = [
     "Agent",
     "AnswerTimeout",
     "ApiError",
+    "App",
     "AsyncClient",
     "Batch",
     "BatchStatus",
@@ -101,18 +129,25 @@ __all__ = [
     "BulkProgress",
     "BulkResult",
     "BulkStatus",
+    "Cancel",
     "Client",
     "Conflict",
+    "CurrentJob",
+    "Depends",
     "Enqueued",
     "EnqueuedMany",
     "Event",
     "FetchedJob",
     "Forbidden",
     "IdempotencyMismatch",
+    "InvalidPayload",
     "InvalidRequest",
     "Job",
+    "JobCancelled",
     "JobFailed",
+    "JobFunction",
     "JobSummary",
+    "JobTimeout",
     "LeaseLost",
     "LogLine",
     "NewJob",
@@ -122,10 +157,12 @@ __all__ = [
     "Page",
     "PayloadTooLarge",
     "Queue",
+    "Retry",
     "RookeryError",
     "Schedule",
     "ServerError",
     "ServerUnreachable",
+    "Snooze",
     "Step",
     "StorageUnavailable",
     "Unauthorized",
@@ -134,7 +171,10 @@ __all__ = [
     "WaitTimeout",
     "Webhook",
     "Why",
+    "Worker",
     "__version__",
+    "current_job",
+    "injected",
 ]
 
 

@@ -23,6 +23,25 @@ def test_a_heartbeat_renews_the_lease(api: Api, queue: str, lease: int, renewed:
     assert renewed - 2 < seconds_from_now(after) <= renewed + 1
 
 
+def test_a_short_lease_that_is_renewed_stays_short_if_the_worker_says_so(api: Api, queue: str) -> None:
+    job_id = api.enqueue(queue)
+    api.fetch(queue, lease_duration=600)
+    api.post("/heartbeat", {"jobs": {job_id: {"lease_duration": 1}}})
+
+    wait_for(lambda: "reclaimed" in api.events_of(job_id))
+
+
+@pytest.mark.parametrize("lease", [0, -1, 86_401])
+def test_a_lease_out_of_bounds_is_refused(api: Api, queue: str, lease: int) -> None:
+    job_id = api.enqueue(queue)
+    api.fetch(queue)
+    answer = api.post("/heartbeat", {"jobs": {job_id: {"lease_duration": lease, "progress": 1}}})
+
+    assert answer.status_code == 400
+    assert f"jobs.{job_id}.lease_duration" in answer.json()["error"]
+    assert api.job(job_id)["progress"] is None
+
+
 def test_the_answer_sorts_the_jobs(api: Api, queue: str) -> None:
     active, pending = start_job(api, queue)["job_id"], api.enqueue(queue)
     answer = api.post("/heartbeat", {"jobs": {active: {}, pending: {}, "job_of_nobody": {}}})

@@ -1,8 +1,11 @@
 """The stream: how it is opened, what its frames are, and what becomes of each item."""
 
 import json
-import socket
+import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -10,7 +13,7 @@ import pytest
 from websockets.exceptions import InvalidStatus
 
 from tests.api.expectations import seconds_from_now, start_job
-from tests.api.wires import Wire, lease_of
+from tests.api.wires import Wire, connected_socket, lease_of
 from tests.conftest import Api, ServerProcess
 
 PASSWORD = "correct horse"
@@ -262,14 +265,14 @@ def test_a_job_that_cannot_be_added_does_not_keep_the_others_out(api: Api, queue
 
 
 def test_the_answer_comes_before_the_jobs_that_it_brings(api: Api, queue: str, wire: Wire) -> None:
-    taken = api.enqueue(queue, job_id=queue)
+    taken, waiting = api.enqueue(queue, job_id=queue), api.enqueue(queue)
     wire.want(queue, count=1)
     job = wire.take(1)[0]
     id = wire.say(enqueue=[{"queue": queue}, {"queue": queue, "job_id": taken}], ack=[lease_of(job)])
     answer = wire.hear()
     assert answer["id"] == id
     assert [outcome.get("code") for outcome in answer["enqueued"]] == [None, "CONFLICT"]
-    assert wire.take(1)[0]["job_id"] == answer["enqueued"][0]["job_id"]
+    assert wire.take(1)[0]["job_id"] == waiting
 
 
 def test_a_payload_over_the_limit_is_refused_in_its_place(queue: str, wire: Wire) -> None:
@@ -402,15 +405,22 @@ def test_the_stream_is_described(api: Api) -> None:
     assert described["x-frames"][0] == {"$ref": "#/components/schemas/ClientFrame"}
 
 
-def test_a_second_request_on_the_connection_of_one_that_waits_cannot_become_a_stream(api: Api, queue: str) -> None:
-    host, _, port = api.server.url.removeprefix("http://").rpartition(":")
-    body = json.dumps({"queues": [queue], "timeout": 30}).encode()
+def test_the_example_of_the_guide_works(api: Api) -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "stream.md").read_text()
+    (example,) = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
+    example = example.replace("ws://localhost:8080", api.server.url.replace("http", "ws"))
+    run = subprocess.run([sys.executable, "-c", example], capture_output=True, text=True, timeout=30)
+    assert (run.returncode, run.stdout) == (0, "Hello, Ada!\nHello, Alan!\n"), run.stderr
+
+
+def test_a_request_behind_one_that_still_waits_cannot_become_a_stream(api: Api, queue: str) -> None:
+    waits = f"GET /api/v1/jobs/{api.enqueue(queue)}/wait?timeout=30 HTTP/1.1\r\nHost: x\r\n\r\n"
     upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
-    with socket.create_connection((host, int(port)), timeout=20) as raw:
-        raw.sendall(b"GET /api/v1/jobs/x/wait HTTP/1.1\r\nHost: x\r\n\r\n")
-        raw.sendall(f"POST /api/v1/fetch HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
-        raw.sendall(f"GET /api/v1/stream HTTP/1.1\r\nHost: x\r\n{upgrade}Sec-WebSocket-Version: 13\r\n\r\n".encode())
+    with connected_socket(api) as raw:
+        raw.sendall(
+            f"{waits}GET /api/v1/stream HTTP/1.1\r\nHost: x\r\n{upgrade}Sec-WebSocket-Version: 13\r\n\r\n".encode()
+        )
         heard = b""
         while some := raw.recv(65536):
             heard += some
-    assert b"101" not in heard
+    assert heard.startswith(b"HTTP/1.1 400 ")

@@ -142,6 +142,27 @@ def test_a_new_want_sets_the_credit_anew(api: Api, queue: str, wire: Wire) -> No
     assert wire.is_silent()
 
 
+def test_a_want_that_says_the_same_again_and_again_undoes_no_claim(api: Api, queue: str, wire: Wire) -> None:
+    wire.want(queue, count=4)
+    want = {"queues": [queue], "count": 4}
+    jobs: list[dict[str, Any]] = []
+    for _ in range(20):
+        wire.ask(enqueue=[{"queue": queue}], ack=[lease_of(job) for job in jobs], want=want)
+        jobs = wire.take(1)
+    assert {tuple(api.events_of(job["job_id"])) for job in jobs} == {("enqueued", "started")}
+    types = api.get("/cluster/events", params={"queues": queue, "types": "released", "limit": 100}).json()["events"]
+    assert types == []
+
+
+def test_a_want_of_less_takes_back_what_is_too_much(api: Api, queue: str, wire: Wire) -> None:
+    add(api, queue, 50)
+    wire.say_at_once(*[{"id": n, "want": {"queues": [queue], "count": n}} for n in (40, 30, 20, 2)])
+    taken = wire.take(2)
+    assert wire.is_silent()
+    assert api.get(f"/queues/{queue}").json()["active"] == 2
+    assert {job["attempt"] for job in taken} == {1}
+
+
 def test_a_want_of_nothing_ends_it(api: Api, queue: str, wire: Wire) -> None:
     add(api, queue, 5)
     wire.want(queue, count=2)

@@ -18,7 +18,7 @@ import pytest
 from rookery.model.job import STATES
 from rookery.store.migrations import APPLICATION_ID
 from tests.api.expectations import assert_refused, job_in_state, start_job, wait_for_state
-from tests.cli.conftest import Run
+from tests.cli.conftest import Run, assert_failed
 from tests.conftest import Api, ServerProcess, wait_for
 
 StartServer = Callable[..., ServerProcess]
@@ -50,13 +50,6 @@ def restore(rookery: Run, file: Path, data_dir: Path, *flags: str) -> str:
     run = rookery("restore", file, "--data-dir", data_dir, *flags)
     assert run.returncode == 0, run.stderr
     return run.stdout
-
-
-def assert_failed(run: subprocess.CompletedProcess[str], *words: str, code: int = 1) -> None:
-    """The command says on stderr what is wrong, and nothing on stdout."""
-    assert (run.returncode, run.stdout) == (code, ""), run.stderr
-    for word in words:
-        assert word in run.stderr
 
 
 # --- a server made from a copy

@@ -171,6 +171,22 @@ def test_a_trace_goes_with_the_job(client: Any, queue: str) -> None:
     assert client.fetch(queue).traceparent == trace
 
 
+def test_a_job_belongs_to_the_current_trace_of_opentelemetry(client: Any, queue: str) -> None:
+    from opentelemetry import trace
+    from opentelemetry.sdk.trace import TracerProvider
+
+    with TracerProvider(shutdown_on_exit=False).get_tracer("test").start_as_current_span("order") as span:
+        client.enqueue(queue)
+        context = span.get_span_context()
+    assert (
+        client.fetch(queue).traceparent
+        == f"00-{context.trace_id:032x}-{context.span_id:016x}-{context.trace_flags:02x}"
+    )
+    assert not trace.get_current_span().get_span_context().is_valid
+    client.enqueue(queue)
+    assert client.fetch(queue).traceparent is None
+
+
 def test_many_jobs_are_added_at_once(client: Any, queue: str) -> None:
     added = client.enqueue_many(
         [NewJob(queue, {"n": 1}, priority="high"), {"queue": queue, "payload": 2, "tags": {"a": "b"}}]

@@ -34,6 +34,7 @@ ENQUEUED = {"job_id": "job_1", "status": "pending", "unique_existing": False}
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody has to wait long in these tests."""
     monkeypatch.setattr(retries, "FIRST_PAUSE", 0.001)
+    monkeypatch.setattr(retries, "SHORTEST_PAUSE", 0.001)
 
 
 def marks(server: BadServer) -> set[bytes]:
@@ -203,6 +204,13 @@ def test_an_outcome_whose_answer_was_lost_counts_once(
 
 
 # --- the rule itself
+
+
+def test_a_busy_server_is_given_the_time_it_asks_for() -> None:
+    request = Request("GET", "/", no_answer)
+    for told in (0.5, 2, 30):
+        error = Overloaded(429, "OVERLOADED", "x", {"retry_after": told})
+        assert told <= (retries.pause_before_retry(request, error, 0) or 0) <= 1.5 * told
 
 
 def test_pauses_grow_and_differ() -> None:

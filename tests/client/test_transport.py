@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from rookery import AnswerTimeout, AsyncClient, Client, ServerUnreachable, UnexpectedAnswer
+from rookery import AnswerTimeout, AsyncClient, Client, PayloadTooLarge, ServerUnreachable, UnexpectedAnswer
 from tests.client.bad_server import BadServer, answer, hang_up, say, silence
 from tests.client.conftest import Connect
 from tests.conftest import ServerProcess, wait_for
@@ -193,6 +193,34 @@ def test_a_url_that_is_none_is_refused(connect: Connect, url: str, message: str)
         connect(url)
     assert message in str(caught.value)
     assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("options", [{"timeout": 0}, {"timeout": -1}, {"pool_size": 0}], ids=repr)
+def test_limits_that_let_nothing_through_are_refused(connect: Connect, options: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=f"{next(iter(options))} must be"):
+        connect("http://localhost", **options)
+
+
+def test_a_body_that_the_server_does_not_want_is_refused_in_its_words(client: Any) -> None:
+    with pytest.raises(PayloadTooLarge, match="the limit"):
+        client.enqueue("q", "x" * (20 << 20))
+    assert client.info().server_version
+
+
+def test_another_event_loop_will_do(bad_server: StartBad) -> None:
+    uvloop = pytest.importorskip("uvloop")
+    server = bad_server(OK, OK, hang_up, answer(200, {"deleted": 1}))
+
+    async def ask() -> None:
+        async with AsyncClient(server.url, retries=0) as client:
+            await client.info()
+            await client.pause("q")
+            await client.resume("q")
+            server.hang_up_all()
+            assert await client.clear("q") == 1
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(ask())
 
 
 def test_a_key_that_would_break_the_request_is_refused(connect: Connect) -> None:

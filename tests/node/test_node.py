@@ -176,7 +176,8 @@ def test_on_a_slow_disk_others_are_served_while_a_commit_is_under_way(
 
     async def body(node: Node) -> None:
         monkeypatch.setattr(Machine, "commit", commit_slowly)
-        await node.submit(enqueue("q"))
+        for _ in range(8):
+            await node.submit(enqueue("q"))
         enqueued, turns = node.submit(enqueue("q")), 0
         while not enqueued.done():
             await asyncio.sleep(0.001)

@@ -44,6 +44,7 @@ fails = st.fixed_dictionaries(
     {},
     optional={
         "error": st.sampled_from(["boom", "", 5]),
+        "backtrace": st.sampled_from(["here", "", None]),
         "retry_after": st.sampled_from(["1h", "soon"]),
         "end": st.sampled_from(["dead", "cancelled", "gone", ""]),
     },
@@ -221,5 +222,5 @@ def states(api: Api, world: World) -> Iterator[dict[str, Any]]:
     kept = ("state", "attempt", "priority", "payload", "result", "checkpoint", "progress", "unique_key", "errors")
     for job_id in world._ids:
         job = api.job(job_id)
-        errors = [(error["attempt"], error["error"]) for error in job["errors"]]
+        errors = [(error["attempt"], error["error"], error["backtrace"]) for error in job["errors"]]
         yield {**{name: job[name] for name in kept}, "errors": errors, "events": api.events_of(job_id)}

@@ -23,6 +23,14 @@ def test_a_heartbeat_renews_a_long_lease_by_its_own_length(bench: Workbench) -> 
     assert bench.job(job_id).lease_expires_at == format_instant(bench.now + 600_000)
 
 
+def test_a_heartbeat_may_say_how_long_the_lease_is_to_last(bench: Workbench) -> None:
+    job_id = bench.add()
+    job = bench.take(lease=600_000)
+    bench.beat(job, renew_for=5000)
+
+    assert bench.job(job_id).lease_expires_at == format_instant(bench.now + 5000)
+
+
 def test_a_job_with_heartbeats_is_never_reclaimed(bench: Workbench) -> None:
     bench.add()
     job = bench.take()

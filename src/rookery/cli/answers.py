@@ -1,22 +1,30 @@
 """What a server answers, as it came: JSON text that is shown without being changed, or read for a table."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 from urllib.parse import quote
 
 import click
 import msgspec
 
-from rookery.cli.remote import Remote
+from rookery.cli.remote import TIMEOUT, Remote
 
 T = TypeVar("T")
 
+LONG_WORK: Final = 3600.0
+"""Seconds that a server may take for what it does to very many jobs before it answers."""
+
 
 def ask(
-    remote: Remote, method: str, path: str, body: Any = None, params: Mapping[str, str] | None = None
+    remote: Remote,
+    method: str,
+    path: str,
+    body: Any = None,
+    params: Mapping[str, str] | None = None,
+    silence: float = TIMEOUT,
 ) -> msgspec.Raw:
-    """The answer's JSON text; `path` is below `/api/v1`."""
-    with remote.stream(method, path, body=body, params=params) as answer:
+    """The answer's JSON text, which may take so many seconds; `path` is below `/api/v1`."""
+    with remote.stream(method, path, body=body, params=params, silence=silence) as answer:
         return msgspec.Raw(answer.read())
 
 

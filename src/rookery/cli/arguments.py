@@ -5,7 +5,7 @@ from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from threading import Thread
-from typing import Any, Final
+from typing import Any, Final, TextIO
 
 import click
 import msgspec
@@ -100,10 +100,13 @@ class PriorityType(click.ParamType[str | int]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str | int:
         """The name, or the number."""
+        if not str(value).strip():
+            self.fail("must not be blank", param, ctx)
         return int(value) if str(value).isascii() and str(value).isdigit() else str(value)
 
 
 JOB_ID: Final = NameType("job-id")
+TEXT: Final = NameType("text")
 QUEUE: Final = QueueType("queue")
 TIME: Final = TimeType()
 NUMBER: Final = NumberType()
@@ -131,9 +134,20 @@ def json_text(given: str, what: str) -> msgspec.Raw:
     return msgspec.Raw(text)
 
 
+def read_stdin() -> bytes:
+    """All that comes in by stdin; nothing if that is closed."""
+    stdin: TextIO | None = sys.stdin
+    return b"" if stdin is None else stdin.buffer.read()
+
+
+def is_terminal(stream: TextIO | None) -> bool:
+    """Whether a person is at the other end; nobody is if it is closed."""
+    return stream is not None and stream.isatty()
+
+
 def _text(given: str, what: str) -> bytes:
     if given == "-":
-        return sys.stdin.buffer.read()
+        return read_stdin()
     if not given.startswith("@"):
         return given.encode()
     try:

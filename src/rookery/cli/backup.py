@@ -13,6 +13,7 @@ from rookery.cli.files import shown_size, sync_directory
 from rookery.cli.flags import SwitchCommand, client_flags
 from rookery.cli.progress import BYTES, Progress
 from rookery.cli.remote import Remote
+from rookery.cli.tables import counted
 from rookery.node.data_dir import STORE
 from rookery.store.connections import open_reader
 from rookery.store.migrations import UnusableStore
@@ -64,7 +65,7 @@ def command(
     if is_json:
         click.echo(json.dumps({"file": str(file), "jobs": jobs, "bytes": size}, indent=2))
     else:
-        click.echo(f"Backed up {jobs} jobs to {file} ({shown_size(size)})")
+        click.echo(f"Backed up {counted(jobs, 'job')} to {file} ({shown_size(size)})")
 
 
 def _download(remote: Remote, target: Path) -> None:

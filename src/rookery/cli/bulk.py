@@ -2,16 +2,15 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any, Final
 
 import click
 import msgspec
 
-from rookery.cli.answers import ask, events, pretty, read
-from rookery.cli.arguments import JOB_ID, QUEUE, json_text
+from rookery.cli.answers import LONG_WORK, ask, events, pretty, read
+from rookery.cli.arguments import JOB_ID, QUEUE, is_terminal, json_text, read_stdin
 from rookery.cli.flags import SwitchCommand, client_flags
+from rookery.cli.progress import Progress
 from rookery.cli.remote import Refused, Remote, Unreachable
 from rookery.cli.targets import read_ids
 
@@ -112,18 +111,21 @@ def command(
     """
     deed = _deed(ctx, action, argument, queue, priority)
     body = {**deed, **_targets(ctx, filter), **({"async": True} if in_background else {})}
-    answer = ask(remote, "POST", "/jobs/bulk", body)
+    answer = ask(remote, "POST", "/jobs/bulk", body, silence=LONG_WORK)
     begun = read(answer, Begun)
     if begun.bulk_operation_id is None:
         _report(answer, is_json)
         return
-    if not is_json:
-        click.echo(f"Bulk operation {begun.bulk_operation_id} started ({begun.estimated_total} jobs)")
-    if wait:
-        answer = _follow(remote, begun)
-        _report_end(answer, is_json)
-    elif is_json:
-        click.echo(pretty(answer))
+    try:
+        if not is_json:
+            click.echo(f"Bulk operation {begun.bulk_operation_id} started ({begun.estimated_total} jobs)")
+        if wait:
+            _report_end(_follow(remote, begun), is_json)
+        elif is_json:
+            click.echo(pretty(answer))
+    except KeyboardInterrupt:
+        click.echo(f"\nBulk operation {begun.bulk_operation_id} goes on in the background", err=True)
+        raise
 
 
 def _deed(
@@ -158,7 +160,7 @@ def _targets(ctx: click.Context, filter: str | None) -> dict[str, Any]:
     if given:
         ids = [JOB_ID.convert(id, None, ctx) for id in given]
     else:
-        ids = [] if sys.stdin.isatty() else read_ids(sys.stdin.buffer.read())
+        ids = [] if is_terminal(sys.stdin) else read_ids(read_stdin())
     if not ids:
         raise click.ClickException("no job IDs provided (pipe from search or use --filter)")
     return {"job_ids": list(dict.fromkeys(ids))}
@@ -187,26 +189,22 @@ def _report_end(answer: msgspec.Raw, is_json: bool) -> None:
 def _follow(remote: Remote, begun: Begun) -> msgspec.Raw:
     """Wait until it is done; the last record of it. A server that goes away meanwhile may come back."""
     path = f"/bulk/{begun.bulk_operation_id}"
-    try:
-        with _progress(begun.estimated_total) as show:
-            _listen(remote, path, show)
-            return _poll(remote, path, show)
-    except KeyboardInterrupt:
-        click.echo(f"\nBulk operation {begun.bulk_operation_id} goes on in the background", err=True)
-        raise
+    with Progress("working", begun.estimated_total, unit="jobs") as bar:
+        _listen(remote, path, bar)
+        return _poll(remote, path, bar)
 
 
-def _listen(remote: Remote, path: str, show: Callable[[Record], object]) -> None:
+def _listen(remote: Remote, path: str, bar: Progress) -> None:
     """Show the progress as the server tells it, for as long as it does."""
     try:
         with remote.stream("GET", f"{path}/progress", silence=LONGEST_SILENCE) as answer:
             for data in events(answer.iter_raw()):
-                show(read(msgspec.Raw(data), Record))
+                _show(read(msgspec.Raw(data), Record), bar)
     except (Unreachable, Refused):
         return
 
 
-def _poll(remote: Remote, path: str, show: Callable[[Record], object]) -> msgspec.Raw:
+def _poll(remote: Remote, path: str, bar: Progress) -> msgspec.Raw:
     """Ask how far it is until it is done."""
     give_up = time.monotonic() + PATIENCE
     while True:
@@ -219,22 +217,12 @@ def _poll(remote: Remote, path: str, show: Callable[[Record], object]) -> msgspe
         else:
             give_up = time.monotonic() + PATIENCE
             record = read(answer, Record)
-            show(record)
+            _show(record, bar)
             if record.has_ended:
                 return answer
         time.sleep(POLL_INTERVAL)
 
 
-@contextmanager
-def _progress(total: int) -> Iterator[Callable[[Record], object]]:
-    """A bar on stderr, if somebody looks there."""
-    if not sys.stderr.isatty():
-        yield lambda record: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
-
-    columns = BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=total)
-        yield lambda record: bar.update(task, completed=record.processed, total=max(record.total, record.processed))
+def _show(record: Record, bar: Progress) -> None:
+    """Jobs may come and go meanwhile, so that there may be more than were counted at first."""
+    bar.update(record.processed, max(record.total, record.processed))

@@ -111,7 +111,6 @@ QUEUES: Final = (
 )
 PAUSED: Final = "demo.reports"
 BATCHED: Final = "demo.images"
-CALLBACK: Final = "demo.albums"
 CHAIN: Final = ("demo.images", "demo.reports", "demo.emails")
 SCHEDULE: Final = {"name": "demo-nightly-report", "queue": PAUSED, "cron": "0 3 * * *", "timezone": "Europe/Berlin"}
 WORKERS: Final = (("demo-web-1.4211", "web-1"), ("demo-web-2.3390", "web-2"), ("demo-gpu-1.871", "gpu-1"))

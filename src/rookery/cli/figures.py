@@ -11,6 +11,7 @@ from rookery.model.instants import parse_instant
 BARS: Final = "▁▂▃▄▅▆▇█"
 _AGES: Final = (("d", 86_400), ("h", 3600), ("m", 60), ("s", 1))
 _SCALES: Final = (("", 1), ("k", 10**3), ("M", 10**6), ("G", 10**9), ("T", 10**12))
+_COLOURS: Final = re.compile(r"\x1b\[[0-9;:]*m")
 _CONTROLS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
 
@@ -53,11 +54,12 @@ def spark(values: Sequence[float], peak: float | None = None) -> str:
 
 def one_line(text: str) -> str:
     """Text without line ends or anything else that could move the cursor or change colours."""
-    return " ".join(_CONTROLS.sub(" ", text).split())
+    return " ".join(_CONTROLS.sub(" ", _COLOURS.sub("", text)).split())
 
 
 def without_controls(text: str) -> str:
-    """The same for text that may have several lines."""
+    """The same for text that may have several lines; what is taken out is written out, but for colours."""
+    text = _COLOURS.sub("", text)
     return "\n".join(_CONTROLS.sub(_visible, line.replace("\t", "    ")) for line in text.splitlines())
 
 

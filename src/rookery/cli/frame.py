@@ -1,96 +1,85 @@
 """One plain frame of `rookery top`: no colours, nothing that moves."""
 
-from collections.abc import Sequence
+from typing import Final
 
-from rookery.cli.figures import one_line, seconds_since, shown_age, spark
+import click
+
+from rookery.cli.figures import seconds_since, shown_age, spark
 from rookery.cli.overview import Overview, last_minute
+from rookery.cli.tables import Table
 from rookery.model.instants import format_instant
 
-FAILURES_SHOWN = 10
+FAILURES_SHOWN: Final = 10
+_STATES: Final = ("pending", "active", "held", "retrying", "dead", "completed")
 
 
-def frame(overview: Overview, url: str) -> str:
-    """Queues, workers, throughput and failures as text."""
-    now = overview.at
-    parts = [f"{url}  {format_instant(int(now * 1000))}", _queues(overview, now), _workers(overview, now)]
-    return "\n\n".join([*parts, _throughput(overview), *_failures(overview, now)])
+def print_frame(overview: Overview, url: str) -> None:
+    """Print queues, workers, throughput and failures."""
+    click.echo(f"{url}  {format_instant(int(overview.at * 1000))}\n")
+    _print_queues(overview)
+    click.echo()
+    _print_workers(overview)
+    click.echo()
+    _print_throughput(overview)
+    if overview.failures:
+        click.echo()
+        _print_failures(overview)
 
 
-def _queues(overview: Overview, now: float) -> str:
+def _print_queues(overview: Overview) -> None:
     if not overview.queues:
-        return "No queues"
-    return table(
-        ["QUEUE", ">PENDING", ">ACTIVE", ">HELD", ">RETRYING", ">DEAD", ">COMPLETED", ">JOBS/MIN", ">OLDEST", "PAUSED"],
+        click.echo("No queues")
+        return
+    header = (*(state.upper() for state in _STATES), "JOBS/MIN", "OLDEST", "PAUSED")
+    Table("QUEUE", *header).show(
         [
-            [
-                queue["name"],
-                *(f"{queue[state]:,}" for state in ("pending", "active", "held", "retrying", "dead", "completed")),
-                f"{queue.get('throughput_per_min', 0):,}",
-                _age(queue["oldest_pending_at"], now),
-                "yes" if queue["paused"] else "",
-            ]
-            for queue in overview.queues
-        ],
+            queue["name"],
+            *(queue[state] for state in _STATES),
+            queue.get("throughput_per_min", 0),
+            _age(queue["oldest_pending_at"], overview.at),
+            "yes" if queue["paused"] else "",
+        ]
+        for queue in overview.queues
     )
 
 
-def _workers(overview: Overview, now: float) -> str:
+def _print_workers(overview: Overview) -> None:
     if not overview.workers:
-        return "No workers connected"
-    return table(
-        ["WORKER", "HOSTNAME", ">ACTIVE", ">LAST SEEN", "QUEUES"],
+        click.echo("No workers connected")
+        return
+    Table("WORKER", "HOSTNAME", "ACTIVE", "LAST SEEN", "QUEUES").show(
         [
-            [
-                worker["id"],
-                worker["hostname"] or "",
-                f"{worker['active_jobs']:,}",
-                _age(worker["last_heartbeat"], now),
-                ", ".join(worker["queues"]),
-            ]
-            for worker in overview.workers
-        ],
+            worker["id"],
+            worker["hostname"],
+            worker["active_jobs"],
+            _age(worker["last_heartbeat"], overview.at),
+            ", ".join(worker["queues"]),
+        ]
+        for worker in overview.workers
     )
 
 
-def _throughput(overview: Overview) -> str:
-    minutes = overview.throughput
+def _print_throughput(overview: Overview) -> None:
     rows = []
     for name in ("enqueued", "completed", "failed"):
-        values = [minute[name] for minute in minutes]
-        rows.append([name, f"{last_minute(minutes, name):,}", f"{max(values):,}", f"{sum(values):,}", spark(values)])
-    return table(["THROUGHPUT", ">JOBS/MIN", ">PEAK", ">HOUR", "LAST 60 MINUTES"], rows)
+        values = [minute[name] for minute in overview.throughput]
+        rows.append([name, last_minute(overview.throughput, name), max(values), sum(values), spark(values)])
+    Table("THROUGHPUT", "JOBS/MIN", "PEAK", "HOUR", "LAST 60 MINUTES").show(rows)
 
 
-def _failures(overview: Overview, now: float) -> list[str]:
-    if not overview.failures:
-        return []
-    rows = [
+def _print_failures(overview: Overview) -> None:
+    Table("FAILED JOB", "QUEUE", "STATE", "ATTEMPT", "AGO", "ERROR").show(
         [
             job["id"],
             job["queue"],
             job["state"],
             f"{job['attempt']}/{job['max_retries']}",
-            _age(job["failed_at"], now),
-            job["last_error"] or "",
+            _age(job["failed_at"], overview.at),
+            job["last_error"],
         ]
         for job in overview.failures[:FAILURES_SHOWN]
-    ]
-    return [table(["FAILED JOB", "QUEUE", "STATE", ">ATTEMPT", ">AGO", "ERROR"], rows)]
+    )
 
 
 def _age(time: str | None, now: float) -> str:
     return shown_age(seconds_since(time, now)) if time else ""
-
-
-def table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Columns with two spaces between them; those whose header begins with `>` stand on the right."""
-    cells = [[header.lstrip(">") for header in headers], *([one_line(cell) for cell in row] for row in rows)]
-    widths = [max(len(row[column]) for row in cells) for column in range(len(headers))]
-    lines = []
-    for row in cells:
-        padded = [
-            cell.rjust(width) if header.startswith(">") else cell.ljust(width)
-            for cell, width, header in zip(row, widths, headers, strict=True)
-        ]
-        lines.append("  ".join(padded).rstrip())
-    return "\n".join(lines)

@@ -3,12 +3,12 @@
 import json
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
-from urllib.parse import quote
 
 import click
 
+from rookery.cli.answers import events, segment
 from rookery.cli.figures import without_controls
 from rookery.cli.flags import SwitchCommand, client_flags
 from rookery.cli.remote import Remote, Unreachable
@@ -44,7 +44,7 @@ class Wanted(NamedTuple):
     @property
     def path(self) -> str:
         """Where they are."""
-        return f"/jobs/{quote(self.job_id, safe='')}/logs"
+        return f"/jobs/{segment(self.job_id)}/logs"
 
     def takes(self, line: dict[str, Any]) -> bool:
         """Whether a line is severe enough; a level of one's own means exactly that one."""
@@ -52,13 +52,6 @@ class Wanted(NamedTuple):
             return True
         least, severity = _SEVERITIES.get(self.level), _SEVERITIES.get(line["level"])
         return least is not None and severity is not None and severity >= least
-
-
-class Event(NamedTuple):
-    """A server-sent event."""
-
-    type: str
-    data: dict[str, Any]
 
 
 @click.command("logs", cls=SwitchCommand)
@@ -123,16 +116,16 @@ def _followed(remote: Remote, wanted: Wanted) -> Iterator[dict[str, Any]]:
         try:
             with remote.stream("GET", f"{wanted.path}/stream", params={"after": str(after)}, silence=SILENCE) as answer:
                 is_known, failures, is_away = True, 0, False
-                for event in read_events(answer.iter_lines()):
-                    if event.type == "end":
-                        click.echo(f"Job {event.data['state']}", err=True)
-                        return
-                    if event.type == "dropped":
-                        _say_dropped(event.data["dropped"])
-                    elif event.type == "log":
-                        after = event.data["n"]
-                        if wanted.takes(event.data):
-                            yield event.data
+                for event in map(json.loads, events(answer.iter_raw())):
+                    match event:
+                        case {"state": state}:
+                            click.echo(f"Job {state}", err=True)
+                            return
+                        case {"dropped": count}:
+                            _say_dropped(count)
+                        case {"n": after}:
+                            if wanted.takes(event):
+                                yield event
         except Unreachable as error:
             if not is_known:
                 raise
@@ -141,20 +134,6 @@ def _followed(remote: Remote, wanted: Wanted) -> Iterator[dict[str, Any]]:
             is_away = True
         time.sleep(PAUSES[min(failures, len(PAUSES) - 1)])
         failures += 1
-
-
-def read_events(lines: Iterable[str]) -> Iterator[Event]:
-    """The events of a stream, from its lines."""
-    type, data = "", ""
-    for line in lines:
-        field, _, value = line.partition(": ")
-        if field == "event":
-            type = value
-        elif field == "data":
-            data = value
-        elif not line and data:
-            yield Event(type, json.loads(data))
-            type, data = "", ""
 
 
 def _say_dropped(count: int) -> None:

@@ -86,13 +86,21 @@ def _bar(unit: str) -> "Bar":
             return Text("  ".join(parts), no_wrap=True)
 
     console = Console(stderr=True, highlight=False)
+    console.width = min(console.width, WIDEST)
     # What a command prints to stdout is its result, so only stderr goes through the bar.
     return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=None, table_column=Column(ratio=1)),
+        TextColumn("{task.description}", markup=False),
+        BarColumn(
+            bar_width=None,
+            style="bright_black",
+            complete_style="cyan",
+            finished_style="green",
+            pulse_style="cyan",
+            table_column=Column(ratio=1),
+        ),
         TextColumn("{task.percentage:>3.0f} %"),
         Amount(table_column=Column(no_wrap=True)),
-        console=Console(stderr=True, highlight=False, width=min(console.width, WIDEST)),
+        console=console,
         expand=True,
         transient=True,
         redirect_stdout=False,

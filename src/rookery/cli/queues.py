@@ -6,11 +6,11 @@ from typing import Any, Final
 import click
 import msgspec
 
-from rookery.cli.answers import ask, pretty, read, report, segment
+from rookery.cli.answers import LONG_WORK, ask, pretty, read, report, segment
 from rookery.cli.arguments import queue_argument
 from rookery.cli.flags import DURATION, SwitchCommand, client_flags
 from rookery.cli.remote import Remote
-from rookery.cli.tables import Table
+from rookery.cli.tables import Table, counted
 from rookery.model.durations import format_duration
 
 POLL_INTERVAL: Final = 1.0
@@ -79,7 +79,8 @@ def resume(remote: Remote, is_json: bool, queue: str) -> None:
 @client_flags
 def clear(remote: Remote, is_json: bool, queue: str) -> None:
     """Delete the pending and scheduled jobs of a queue. All others stay."""
-    report(_act(remote, queue, "clear"), is_json, f"Queue {queue} cleared")
+    answer = ask(remote, "POST", f"/queues/{segment(queue)}/clear", silence=LONG_WORK)
+    report(answer, is_json, f"Queue {queue} cleared")
 
 
 @click.command("drain", cls=SwitchCommand)
@@ -105,8 +106,9 @@ def _wait_until_idle(remote: Remote, queue: str, timeout: int | None) -> None:
     while active := _active(remote, queue):
         left = POLL_INTERVAL if end is None else min(POLL_INTERVAL, end - time.monotonic())
         if left <= 0:
-            jobs = "1 job" if active == 1 else f"{active} jobs"
-            raise click.ClickException(f"{jobs} of {queue} still active after {format_duration(timeout or 0)}")
+            raise click.ClickException(
+                f"queue {queue} still has {counted(active, 'active job')} after {format_duration(timeout or 0)}"
+            )
         time.sleep(left)
 
 
@@ -123,7 +125,7 @@ def destroy(remote: Remote, is_json: bool, queue: str, confirm: bool) -> None:
     """Delete a queue with all its jobs, also those that run, and its settings."""
     if not confirm:
         raise click.ClickException(f"this deletes queue {queue} and all its jobs: say so with --confirm")
-    answer = ask(remote, "DELETE", f"/queues/{segment(queue)}", params={"confirm": "true"})
+    answer = ask(remote, "DELETE", f"/queues/{segment(queue)}", params={"confirm": "true"}, silence=LONG_WORK)
     report(answer, is_json, f"Queue {queue} destroyed")
 
 

@@ -13,6 +13,7 @@ import click
 from rookery.cli.files import shown_size, sync_directory
 from rookery.cli.flags import SwitchCommand, output_flags
 from rookery.cli.progress import BYTES, Progress
+from rookery.cli.tables import counted
 from rookery.node.data_dir import FULLTEXT, LEFTOVER, DataDirectory, DataDirectoryInUse
 from rookery.store.migrations import UnusableStore, check_usable
 from rookery.store.snapshot import check_whole, count_jobs, open_copy
@@ -53,7 +54,7 @@ def command(file: Path, data_dir: Path, force: bool, is_json: bool) -> None:
         answer = {"data_dir": str(data_dir), "jobs": jobs, "bytes": size, "kept": str(kept) if kept else None}
         click.echo(json.dumps(answer, indent=2))
     else:
-        click.echo(f"Restored {jobs} jobs to {data_dir} ({shown_size(size)})")
+        click.echo(f"Restored {counted(jobs, 'job')} to {data_dir} ({shown_size(size)})")
         if kept is not None:
             click.echo(f"The store that was there is kept as {kept}", err=True)
 

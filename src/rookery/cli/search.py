@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from rookery.cli.answers import ask, pretty, read
-from rookery.cli.arguments import PRIORITY, QUEUE, TIME
+from rookery.cli.arguments import PRIORITY, QUEUE, TEXT, TIME, is_terminal
 from rookery.cli.flags import Command, SwitchCommand, client_flags
 from rookery.cli.remote import Remote
 from rookery.cli.tables import Table
@@ -55,7 +55,10 @@ class StatesType(click.ParamType[list[str]]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[str]:
         """The states; what is none is the server's to refuse."""
-        return [state.strip() for state in value.split(",") if state.strip()]
+        states = [state.strip() for state in value.split(",")]
+        if not all(states):
+            self.fail("must not be blank", param, ctx)
+        return states
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
@@ -92,19 +95,19 @@ def _times(function: Command) -> Command:
 @click.option("--state", "states", type=StatesType(), multiple=True, help="In any of these states: dead,cancelled.")
 @click.option("--priority", type=PRIORITY, help="Of this priority: critical, high or normal.")
 @click.option("--tag", "tags", type=TagType(), multiple=True, metavar="K=V", help="With this tag; repeatable: all.")
-@click.option("--payload-contains", metavar="TEXT", help="With this text in the payload.")
-@click.option("--payload-jq", metavar="EXPR", help="With a payload like this: '.user.age >= 18'.")
-@click.option("--error-contains", metavar="TEXT", help="With this text in an error.")
+@click.option("--payload-contains", type=TEXT, metavar="TEXT", help="With this text in the payload.")
+@click.option("--payload-jq", type=TEXT, metavar="EXPR", help="With a payload like this: '.user.age >= 18'.")
+@click.option("--error-contains", type=TEXT, metavar="TEXT", help="With this text in an error.")
 @click.option("--has-errors/--no-errors", default=None, help="That have failed before, or never.")
 @_times
 @click.option("--attempt-min", type=int, metavar="N", help="With at least so many attempts.")
 @click.option("--attempt-max", type=int, metavar="N", help="With at most so many attempts.")
-@click.option("--unique-key", metavar="KEY", help="Enqueued with this unique key.")
-@click.option("--batch-id", metavar="ID", help="Of this batch.")
-@click.option("--worker-id", metavar="ID", help="That this worker has, or has finished.")
-@click.option("--parent-id", metavar="ID", help="With this parent.")
-@click.option("--chain-id", metavar="ID", help="Of this chain.")
-@click.option("--job-id-prefix", metavar="TEXT", help="With an id that begins with this.")
+@click.option("--unique-key", type=TEXT, metavar="KEY", help="Enqueued with this unique key.")
+@click.option("--batch-id", type=TEXT, metavar="ID", help="Of this batch.")
+@click.option("--worker-id", type=TEXT, metavar="ID", help="That this worker has, or has finished.")
+@click.option("--parent-id", type=TEXT, metavar="ID", help="With this parent.")
+@click.option("--chain-id", type=TEXT, metavar="ID", help="Of this chain.")
+@click.option("--job-id-prefix", type=TEXT, metavar="TEXT", help="With an id that begins with this.")
 @click.option(
     "--sort",
     type=click.Choice(["created_at", "priority", "started_at", "completed_at", "attempt"]),
@@ -133,11 +136,13 @@ def command(
         wanted["state"] = [state for part in states for state in part]
     if tags:
         wanted["tags"] = dict(tags)
-    if limit is None and cursor is None and sys.stdout.isatty():
+        if len(wanted["tags"]) < len(set(tags)):
+            raise click.UsageError("--tag: a tag has one value")
+    if limit is None and cursor is None and is_terminal(sys.stdout):
         limit = SCREENFUL
     pages = [_page(remote, wanted, cursor, limit)] if cursor is not None else _pages(remote, wanted, limit)
     last = _show_json(pages) if is_json else _show_table(pages)
-    if last.cursor is not None and (cursor is not None or sys.stderr.isatty()):
+    if last.cursor is not None and (cursor is not None or is_terminal(sys.stderr)):
         click.echo(f"more: --cursor {last.cursor}", err=True)
 
 

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import cycle
 from random import Random
@@ -12,7 +12,6 @@ import click
 
 from rookery.cli.demo import (
     BATCHED,
-    CALLBACK,
     CHAIN,
     FATES,
     HOLDS,
@@ -25,11 +24,12 @@ from rookery.cli.demo import (
 )
 from rookery.cli.flags import DEFAULT_SERVER, SwitchCommand, client_flags
 from rookery.cli.remote import Remote
+from rookery.cli.tables import Table
 
 MOST: Final = 1000
 LEASE: Final = 3600
 """Seconds for which jobs stay with workers that do not exist."""
-_CLAIMED: Final = ("completed", "dead", "retrying", "active")
+_ENDED: Final = ("completed", "dead", "retrying")
 _TENANTS: Final = ("acme", "globex", "initech")
 _PRIORITIES: Final = ("normal", "normal", "high", "normal", "critical")
 
@@ -53,8 +53,7 @@ def demo(count: int, remote: Remote, is_json: bool) -> None:
     if is_json:
         click.echo(json.dumps(counts, indent=2))
         return
-    width = max(map(len, counts)) + 2
-    click.echo("\n".join(f"{name.replace('_', ' ').ljust(width)}{number}" for name, number in counts.items()))
+    Table("ADDED", "COUNT").show((name.replace("_", " "), number) for name, number in counts.items())
     where = "" if remote.url.rstrip("/") == DEFAULT_SERVER else f" --server {remote.url}"
     click.echo(f"\nLook at it:  rookery top{where}")
 
@@ -70,23 +69,20 @@ class _Demo:
     def run(self, count: int) -> dict[str, int]:
         """Add the jobs and let happen to them what is to happen; how many of what there are now."""
         fates = [fate for fate, _ in zip(cycle(FATES), range(count), strict=False)]
+        by_queue = {queue: fates[number :: len(QUEUES)] for number, queue in enumerate(QUEUES)}
         # An earlier round has paused it, and its jobs could not be claimed.
         self._post(f"/queues/{PAUSED}/resume")
-        for number, queue in enumerate(QUEUES):
-            self._work_off(queue, [fate for fate in fates[number :: len(QUEUES)] if fate in _CLAIMED])
-        for number, queue in enumerate(QUEUES):
-            self._leave(queue, [fate for fate in fates[number :: len(QUEUES)] if fate not in _CLAIMED])
+        for queue, wanted in by_queue.items():
+            self._work_off(queue, [fate for fate in wanted if fate in _ENDED])
+        for queue, wanted in by_queue.items():
+            self._begin(queue, wanted.count("active"))
+        for queue, wanted in by_queue.items():
+            self._leave(queue, [fate for fate in wanted if fate != "active" and fate not in _ENDED])
         self._post(f"/queues/{PAUSED}/pause")
         self._add_schedule()
-        states = {state: self._counts[state] for state in dict.fromkeys((*FATES, "held"))}
-        others = ("batches", "chains", "schedules", "log_lines", "usage_reports")
-        return {
-            "jobs": count,
-            **states,
-            "queues": len({queue.name for queue, _ in zip(QUEUES, range(count), strict=False)}),
-            "workers": self._counts["workers"],
-            **{name: self._counts[name] for name in others},
-        }
+        parts = ("queues", "workers", "batches", "chains", "schedules", "log_lines", "usage_reports")
+        self._counts["queues"] = sum(map(bool, by_queue.values()))
+        return {"jobs": count, **{name: self._counts[name] for name in (*dict.fromkeys(FATES), *parts)}}
 
     def _post(self, path: str, body: Any = None) -> Any:
         return self._remote.call("POST", path, body)
@@ -106,46 +102,48 @@ class _Demo:
             return
         body: Job = {"jobs": [self._new(queue, max_retries=5) for _ in fates]}
         if queue.name == BATCHED:
-            body["batch"] = {"callback_queue": CALLBACK, "callback_payload": {"album": "summer"}}
+            # Without a callback, which would be a job more than was asked for.
+            body["batch"] = {}
             self._counts["batches"] += 1
         self._post("/enqueue/batch", body)
         acks: list[Job] = []
-        for job, fate in zip(self._claim(queue, len(fates)), fates, strict=False):
+        for job, fate in zip(self._claim([queue.name], len(fates), _worker_of(queue)), fates, strict=False):
             self._counts[fate] += 1
             self._log(job, queue, fate)
             if fate == "completed":
                 acks.append({**_lease(job), "result": {"ok": True}, **self._usage(queue)})
-            elif fate == "active":
-                progress = {"current": self._random.randrange(1, 90), "total": 90, "message": queue.lines[1][1]}
-                self._post("/heartbeat", {"jobs": {job["job_id"]: {"progress": progress}}})
             else:
                 self._fail(job, queue, fate)
-        for start in range(0, len(acks), 500):
-            self._post("/ack/batch", {"acks": acks[start : start + 500]})
+        if acks:
+            self._post("/ack/batch", {"acks": acks})
 
-    def _claim(self, queue: DemoQueue, count: int) -> Iterator[Job]:
-        """So many jobs of a queue, claimed by two of the workers in turn."""
-        first = QUEUES.index(queue) % len(WORKERS)
-        halves = (count - count // 2, count // 2)
-        for (worker_id, hostname), wanted in zip((WORKERS[first], WORKERS[first - 1]), halves, strict=True):
-            while wanted > 0:
-                claimed = self._post(
-                    "/fetch/batch",
-                    {
-                        "queues": [queue.name],
-                        "worker_id": worker_id,
-                        "hostname": hostname,
-                        "count": min(wanted, 500),
-                        "timeout": 1,
-                        "lease_duration": LEASE,
-                    },
-                )["jobs"]
-                if not claimed:
-                    return
-                self._counts[worker_id] += 1
-                self._counts["workers"] += self._counts[worker_id] == 1
-                wanted -= len(claimed)
-                yield from claimed
+    def _begin(self, queue: DemoQueue, count: int) -> None:
+        """Add jobs that are being worked on, by a worker that serves other queues too."""
+        if not count:
+            return
+        self._post("/enqueue/batch", {"jobs": [self._new(queue, max_retries=5) for _ in range(count)]})
+        worker = _worker_of(queue)
+        served = [other.name for other in QUEUES if _worker_of(other) == worker]
+        for job in self._claim(served, count, worker):
+            self._counts["active"] += 1
+            self._log(job, queue, "active")
+            progress = {"current": self._random.randrange(1, 90), "total": 90, "message": queue.lines[1][1]}
+            self._post("/heartbeat", {"jobs": {job["job_id"]: {"progress": progress}}})
+
+    def _claim(self, queues: Sequence[str], count: int, worker: tuple[str, str]) -> list[Job]:
+        worker_id, hostname = worker
+        body = {
+            "queues": queues,
+            "worker_id": worker_id,
+            "hostname": hostname,
+            "count": count,
+            "timeout": 1,
+            "lease_duration": LEASE,
+        }
+        self._counts["workers"] += not self._counts[worker_id]
+        self._counts[worker_id] += 1
+        claimed: list[Job] = self._post("/fetch/batch", body)["jobs"]
+        return claimed
 
     def _fail(self, job: Job, queue: DemoQueue, fate: str) -> None:
         error, backtrace = self._random.choice(queue.errors)
@@ -188,6 +186,10 @@ class _Demo:
         if SCHEDULE["name"] not in [schedule["name"] for schedule in schedules]:
             self._post("/schedules", SCHEDULE)
             self._counts["schedules"] += 1
+
+
+def _worker_of(queue: DemoQueue) -> tuple[str, str]:
+    return WORKERS[QUEUES.index(queue) % len(WORKERS)]
 
 
 def _lease(job: Job) -> Job:

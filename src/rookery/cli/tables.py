@@ -1,4 +1,4 @@
-"""Tables as plain text: no colours, nothing cut off, one row a line."""
+"""Tables and numbers as plain text: no colours, nothing cut off, one row a line."""
 
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -27,6 +27,11 @@ class Table:
     def _line(self, cells: list[str]) -> str:
         padded = (text + " " * (width - _width(text)) for text, width in zip(cells, self._widths, strict=True))
         return "  ".join(padded).rstrip()
+
+
+def counted(count: int, noun: str) -> str:
+    """`1 job`, `2 jobs`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _cell(value: Any) -> str:

@@ -1,10 +1,11 @@
 """`rookery top`: watch a server in the terminal, or print how it is once."""
 
-import json
 import sys
 
 import click
+import msgspec
 
+from rookery.cli.answers import ask, pretty
 from rookery.cli.flags import DURATION, SwitchCommand, client_flags
 from rookery.cli.remote import Remote
 
@@ -25,13 +26,13 @@ def command(ctx: click.Context, /, interval: int, once: bool, remote: Remote, is
         raise click.BadParameter(f"must be at least {SHORTEST_INTERVAL}ms", ctx, param_hint="--interval")
     if is_json:
         paths = {"queues": "/queues", "workers": "/workers", "throughput": "/metrics/throughput"}
-        answers = {name: remote.call("GET", path) for name, path in paths.items()}
-        click.echo(json.dumps(answers, indent=2, ensure_ascii=False))
+        answers = {name: ask(remote, "GET", path) for name, path in paths.items()}
+        click.echo(pretty(msgspec.Raw(msgspec.json.encode(answers))))
     elif once or not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
-        from rookery.cli.frame import frame
+        from rookery.cli.frame import print_frame
         from rookery.cli.overview import read_overview
 
-        click.echo(frame(read_overview(remote), remote.url))
+        print_frame(read_overview(remote), remote.url)
     else:
         from rookery.cli.dashboard.app import Dashboard
 

@@ -1,12 +1,12 @@
 """`rookery why`: why a job is not running, in words."""
 
-import json
 import time
 from collections.abc import Callable
 from typing import Any, Final
 
 import click
 
+from rookery.cli.answers import ask, pretty, read, segment
 from rookery.cli.figures import one_line, seconds_since, shown_age
 from rookery.cli.flags import SwitchCommand, client_flags
 from rookery.cli.remote import Remote
@@ -19,19 +19,8 @@ Reason = dict[str, Any]
 @client_flags
 def command(job_id: str, remote: Remote, is_json: bool) -> None:
     """Say why a job is not running: everything that is in its way, the reason that binds first."""
-    answer = ask_why(remote, job_id)
-    if is_json:
-        click.echo(json.dumps(answer, indent=2, ensure_ascii=False))
-    else:
-        click.echo("\n".join(explained(answer, time.time())))
-
-
-def ask_why(remote: Remote, job_id: str) -> dict[str, Any]:
-    """The server's answer."""
-    from urllib.parse import quote
-
-    answer: dict[str, Any] = remote.call("GET", f"/jobs/{quote(job_id, safe='')}/why")
-    return answer
+    answer = ask(remote, "GET", f"/jobs/{segment(job_id)}/why")
+    click.echo(pretty(answer) if is_json else "\n".join(explained(read(answer, dict[str, Any]), time.time())))
 
 
 def explained(answer: dict[str, Any], now: float) -> list[str]:
@@ -55,7 +44,7 @@ def in_words(reason: Reason, now: float) -> str:
 
 
 def _since(time: str, now: float) -> str:
-    return f"since {time}, {shown_age(seconds_since(time, now))}"
+    return f"since {time} ({shown_age(seconds_since(time, now))} ago)"
 
 
 def _at(time: str, now: float) -> str:
@@ -64,7 +53,7 @@ def _at(time: str, now: float) -> str:
 
 
 def _finished(reason: Reason, now: float) -> str:
-    return f"at {reason['at']}, {shown_age(seconds_since(reason['at'], now))} ago"
+    return f"at {reason['at']} ({shown_age(seconds_since(reason['at'], now))} ago)"
 
 
 def _running(reason: Reason, now: float) -> str:

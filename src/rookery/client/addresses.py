@@ -77,6 +77,14 @@ def _ascii(host: str, url: str) -> str:
     return name
 
 
+def check_limits(timeout: float, pool_size: int) -> None:
+    """Refuse what would never let a request through."""
+    if not timeout > 0:
+        raise ValueError(f"timeout must be more than 0 seconds, not {timeout}")
+    if pool_size < 1:
+        raise ValueError(f"pool_size must be at least 1, not {pool_size}")
+
+
 def places_of(address: Address, found: Iterable[tuple[Any, ...]]) -> list[str]:
     """The addresses to try, in this order, from what a look-up has found. `localhost` is both of them, always."""
     places = [str(entry[4][0]) for entry in found]

@@ -155,7 +155,7 @@ class AsyncClient:
     async def enqueue(self, queue: str, payload: Any = UNSET, **options: Unpack[EnqueueOptions]) -> Enqueued:
         """Add a job. The payload is any JSON value, `{}` by default. A retry after a lost answer adds no second job.
 
-        await client.enqueue("emails", {"to": "a@example.com"}, priority="high", delay="5m")
+        >>> await client.enqueue("emails", {"to": "a@example.com"}, priority="high", delay="5m")
         """
         return await self._send(produce.enqueue(queue, payload, options))
 
@@ -169,7 +169,7 @@ class AsyncClient:
     ) -> EnqueuedMany:
         """Add up to 20,000 jobs, all or none; with a `Batch` they are followed together.
 
-        await client.enqueue_many([NewJob("emails", {"to": to}) for to in people], batch=Batch("reports"))
+        >>> await client.enqueue_many([NewJob("emails", {"to": to}) for to in people], batch=Batch("reports"))
         """
         return await self._send(produce.enqueue_many(jobs, batch, idempotency_key, traceparent))
 
@@ -183,7 +183,7 @@ class AsyncClient:
     ) -> Enqueued:
         """Add jobs that run one after the other; each is told the result of the one before. The answer is of the first.
 
-        await client.chain([("images.fetch", {"url": url}), "images.resize"], on_failure="alerts")
+        >>> await client.chain([("images.fetch", {"url": url}), "images.resize"], on_failure="alerts")
         """
         return await self._send(produce.chain(steps, on_failure, on_exit, options))
 
@@ -200,7 +200,7 @@ class AsyncClient:
     ) -> FetchedJob | None:
         """Lease a job of these queues, waiting up to `timeout` (at most a minute) for one; None if there is none.
 
-        job = await client.fetch("emails", worker_id="w1")
+        >>> job = await client.fetch("emails", worker_id="w1")
         """
         return await self._send(work.fetch(queues, worker_id, hostname, timeout, lease_duration))
 
@@ -232,7 +232,7 @@ class AsyncClient:
     ) -> None:
         """The job is done; `result` is kept on it. Raises LeaseLost if it is no longer yours.
 
-        await client.ack(job, {"sent": True})
+        >>> await client.ack(job, {"sent": True})
         """
         ack = Ack(
             job=job,
@@ -250,7 +250,7 @@ class AsyncClient:
     async def ack_many(self, acks: Iterable[Ack | FetchedJob]) -> AckedMany:
         """Many jobs are done. Those that are not yours any more are skipped and listed in `lost`.
 
-        await client.ack_many([Ack(job=job, result=result) for job, result in done])
+        >>> await client.ack_many([Ack(job=job, result=result) for job, result in done])
         """
         acked, lost = 0, list[str]()
         for request in work.ack_many(acks):
@@ -291,7 +291,7 @@ class AsyncClient:
     async def heartbeat(self, jobs: Iterable[FetchedJob] | Mapping[str, Beat | None]) -> Heartbeat:
         """These jobs are still worked on: renew their leases. The answer says which of them to stop.
 
-        (await client.heartbeat([job])).to_stop
+        >>> (await client.heartbeat([job])).to_stop
         """
         return await self._send(work.heartbeat(jobs))
 
@@ -306,7 +306,7 @@ class AsyncClient:
     ) -> bool:
         """Say how far a job is, and renew its lease. False if it has been cancelled; raises LeaseLost.
 
-        await client.progress(job, {"percent": 40}, checkpoint={"page": 12})
+        >>> await client.progress(job, {"percent": 40}, checkpoint={"page": 12})
         """
         return await self._send(work.progress(job, progress, lease_token, checkpoint, usage))
 
@@ -320,7 +320,7 @@ class AsyncClient:
     ) -> LogsAdded:
         """Add lines to a job's log.
 
-        await client.add_logs(job, "sending", level="debug")
+        >>> await client.add_logs(job, "sending", level="debug")
         """
         appended, last = 0, 0
         for request in work.add_logs(job, lines, level, lease_token):
@@ -344,7 +344,7 @@ class AsyncClient:
     async def wait(self, job: JobRef, timeout: Duration | None = None) -> Job:
         """Wait until a job has ended, and return it. Raises WaitTimeout if it has not in time; no limit by default.
 
-        job = await client.wait(job, timeout="2m")
+        >>> job = await client.wait(job, timeout="2m")
         """
         end = None if timeout is None else monotonic() + seconds_of(timeout, "timeout")
         while True:
@@ -362,7 +362,7 @@ class AsyncClient:
     async def result(self, job: JobRef, timeout: Duration | None = None) -> Any:
         """Wait until a job has ended, and return its result. Raises JobFailed if it is dead or cancelled, WaitTimeout.
 
-        await client.result(await client.enqueue("sums", [1, 2, 3]), timeout="1m")
+        >>> await client.result(await client.enqueue("sums", [1, 2, 3]), timeout="1m")
         """
         ended = await self.wait(job, timeout)
         if not ended.is_completed:
@@ -402,7 +402,7 @@ class AsyncClient:
     async def why(self, job: JobRef) -> Why:
         """Why a job is not running.
 
-        print((await client.why(job)).reasons[0].detail)
+        >>> print((await client.why(job)).reasons[0].detail)
         """
         return await self._send(jobs.why(job))
 
@@ -450,8 +450,8 @@ class AsyncClient:
     ) -> AsyncGenerator[JobSummary, None]:
         """All jobs that match, the newest first, fetched page by page as you go on; at most `limit` if given.
 
-        async for job in client.search(queue="emails", state="dead", error_contains="mailbox full"):
-            print(job.id, job.last_error)
+        >>> async for job in client.search(queue="emails", state="dead", error_contains="mailbox full"):
+        ...     print(job.id, job.last_error)
         """
         cursor: str | None = None
         while limit is None or limit > 0:
@@ -479,7 +479,7 @@ class AsyncClient:
     async def count(self, **filters: Unpack[Filters]) -> int:
         """How many jobs match.
 
-        await client.count(queue="emails", state=["pending", "scheduled"])
+        >>> await client.count(queue="emails", state=["pending", "scheduled"])
         """
         return (await self.search_page(limit=1, **filters)).total
 
@@ -514,7 +514,7 @@ class AsyncClient:
         More than 10,000 are worked off in the background: with `wait` until that is through (or raises BulkFailed).
         Without `wait` it always goes on in the background, and `bulk_status` says how far it is.
 
-        await client.bulk("retry", filter={"queue": "emails", "state": "dead"})
+        >>> await client.bulk("retry", filter={"queue": "emails", "state": "dead"})
         """
         result = await self._send(find.bulk(action, jobs, filter, to_queue, priority, not wait))
         if result.operation_id is None or not wait:
@@ -609,7 +609,7 @@ class AsyncClient:
     async def create_schedule(self, name: str, queue: str, cron: str, **options: Unpack[ScheduleOptions]) -> Schedule:
         """Enqueue a job again and again. Raises Conflict if the name is taken.
 
-        await client.create_schedule("nightly", "reports", "0 3 * * *", timezone="Europe/Paris")
+        >>> await client.create_schedule("nightly", "reports", "0 3 * * *", timezone="Europe/Paris")
         """
         return await self._send(schedules.create(name, queue, cron, options))
 
@@ -646,7 +646,7 @@ class AsyncClient:
     async def create_webhook(self, url: str, *, id: str | None = None, **options: Unpack[WebhookOptions]) -> str:
         """Have the server call a URL when something happens; the webhook's id.
 
-        await client.create_webhook("https://example.com/jobs", events=["dead"], secret="…")
+        >>> await client.create_webhook("https://example.com/jobs", events=["dead"], secret="…")
         """
         return await self._send(webhooks.save(id, {"url": url, **options}))
 
@@ -680,8 +680,8 @@ class AsyncClient:
 
         When the connection breaks it goes on behind the last event that came, so that none is lost or told twice.
 
-        async for event in client.events(queues="emails", types=["dead"]):
-            print(event.at, event.job_id, event.data)
+        >>> async for event in client.events(queues="emails", types=["dead"]):
+        ...     print(event.at, event.job_id, event.data)
         """
 
         def request(last: int | None) -> Request[None]:

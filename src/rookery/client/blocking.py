@@ -19,6 +19,7 @@ from rookery.client.addresses import (
     Address,
     Envelope,
     cannot_connect,
+    check_limits,
     places_of,
     read_url,
     trusted_certificates,
@@ -47,6 +48,7 @@ class HttpTransport:
         pool_size: int = POOL_SIZE,
         tls: "ssl.SSLContext | None" = None,
     ) -> None:
+        check_limits(timeout, pool_size)
         self.address = read_url(url)
         self._envelope = Envelope(self.address, api_key, namespace)
         self._timeout = timeout

@@ -154,7 +154,7 @@ class Client:
     def enqueue(self, queue: str, payload: Any = UNSET, **options: Unpack[EnqueueOptions]) -> Enqueued:
         """Add a job. The payload is any JSON value, `{}` by default. A retry after a lost answer adds no second job.
 
-        client.enqueue("emails", {"to": "a@example.com"}, priority="high", delay="5m")
+        >>> client.enqueue("emails", {"to": "a@example.com"}, priority="high", delay="5m")
         """
         return self._send(produce.enqueue(queue, payload, options))
 
@@ -168,7 +168,7 @@ class Client:
     ) -> EnqueuedMany:
         """Add up to 20,000 jobs, all or none; with a `Batch` they are followed together.
 
-        client.enqueue_many([NewJob("emails", {"to": to}) for to in people], batch=Batch("reports"))
+        >>> client.enqueue_many([NewJob("emails", {"to": to}) for to in people], batch=Batch("reports"))
         """
         return self._send(produce.enqueue_many(jobs, batch, idempotency_key, traceparent))
 
@@ -182,7 +182,7 @@ class Client:
     ) -> Enqueued:
         """Add jobs that run one after the other; each is told the result of the one before. The answer is of the first.
 
-        client.chain([("images.fetch", {"url": url}), "images.resize"], on_failure="alerts")
+        >>> client.chain([("images.fetch", {"url": url}), "images.resize"], on_failure="alerts")
         """
         return self._send(produce.chain(steps, on_failure, on_exit, options))
 
@@ -199,7 +199,7 @@ class Client:
     ) -> FetchedJob | None:
         """Lease a job of these queues, waiting up to `timeout` (at most a minute) for one; None if there is none.
 
-        job = client.fetch("emails", worker_id="w1")
+        >>> job = client.fetch("emails", worker_id="w1")
         """
         return self._send(work.fetch(queues, worker_id, hostname, timeout, lease_duration))
 
@@ -231,7 +231,7 @@ class Client:
     ) -> None:
         """The job is done; `result` is kept on it. Raises LeaseLost if it is no longer yours.
 
-        client.ack(job, {"sent": True})
+        >>> client.ack(job, {"sent": True})
         """
         ack = Ack(
             job=job,
@@ -249,7 +249,7 @@ class Client:
     def ack_many(self, acks: Iterable[Ack | FetchedJob]) -> AckedMany:
         """Many jobs are done. Those that are not yours any more are skipped and listed in `lost`.
 
-        client.ack_many([Ack(job=job, result=result) for job, result in done])
+        >>> client.ack_many([Ack(job=job, result=result) for job, result in done])
         """
         acked, lost = 0, list[str]()
         for request in work.ack_many(acks):
@@ -290,7 +290,7 @@ class Client:
     def heartbeat(self, jobs: Iterable[FetchedJob] | Mapping[str, Beat | None]) -> Heartbeat:
         """These jobs are still worked on: renew their leases. The answer says which of them to stop.
 
-        client.heartbeat([job]).to_stop
+        >>> client.heartbeat([job]).to_stop
         """
         return self._send(work.heartbeat(jobs))
 
@@ -305,7 +305,7 @@ class Client:
     ) -> bool:
         """Say how far a job is, and renew its lease. False if it has been cancelled; raises LeaseLost.
 
-        client.progress(job, {"percent": 40}, checkpoint={"page": 12})
+        >>> client.progress(job, {"percent": 40}, checkpoint={"page": 12})
         """
         return self._send(work.progress(job, progress, lease_token, checkpoint, usage))
 
@@ -319,7 +319,7 @@ class Client:
     ) -> LogsAdded:
         """Add lines to a job's log.
 
-        client.add_logs(job, "sending", level="debug")
+        >>> client.add_logs(job, "sending", level="debug")
         """
         appended, last = 0, 0
         for request in work.add_logs(job, lines, level, lease_token):
@@ -343,7 +343,7 @@ class Client:
     def wait(self, job: JobRef, timeout: Duration | None = None) -> Job:
         """Wait until a job has ended, and return it. Raises WaitTimeout if it has not in time; no limit by default.
 
-        job = client.wait(job, timeout="2m")
+        >>> job = client.wait(job, timeout="2m")
         """
         end = None if timeout is None else time.monotonic() + seconds_of(timeout, "timeout")
         while True:
@@ -361,7 +361,7 @@ class Client:
     def result(self, job: JobRef, timeout: Duration | None = None) -> Any:
         """Wait until a job has ended, and return its result. Raises JobFailed if it is dead or cancelled, WaitTimeout.
 
-        client.result(client.enqueue("sums", [1, 2, 3]), timeout="1m")
+        >>> client.result(client.enqueue("sums", [1, 2, 3]), timeout="1m")
         """
         ended = self.wait(job, timeout)
         if not ended.is_completed:
@@ -399,7 +399,7 @@ class Client:
     def why(self, job: JobRef) -> Why:
         """Why a job is not running.
 
-        print(client.why(job).reasons[0].detail)
+        >>> print(client.why(job).reasons[0].detail)
         """
         return self._send(jobs.why(job))
 
@@ -446,8 +446,8 @@ class Client:
     ) -> Generator[JobSummary, None, None]:
         """All jobs that match, the newest first, fetched page by page as you go on; at most `limit` if given.
 
-        for job in client.search(queue="emails", state="dead", error_contains="mailbox full"):
-            print(job.id, job.last_error)
+        >>> for job in client.search(queue="emails", state="dead", error_contains="mailbox full"):
+        ...     print(job.id, job.last_error)
         """
         cursor: str | None = None
         while limit is None or limit > 0:
@@ -474,7 +474,7 @@ class Client:
     def count(self, **filters: Unpack[Filters]) -> int:
         """How many jobs match.
 
-        client.count(queue="emails", state=["pending", "scheduled"])
+        >>> client.count(queue="emails", state=["pending", "scheduled"])
         """
         return self.search_page(limit=1, **filters).total
 
@@ -508,7 +508,7 @@ class Client:
         More than 10,000 are worked off in the background: with `wait` until that is through (or raises BulkFailed).
         Without `wait` it always goes on in the background, and `bulk_status` says how far it is.
 
-        client.bulk("retry", filter={"queue": "emails", "state": "dead"})
+        >>> client.bulk("retry", filter={"queue": "emails", "state": "dead"})
         """
         result = self._send(find.bulk(action, jobs, filter, to_queue, priority, not wait))
         if result.operation_id is None or not wait:
@@ -601,7 +601,7 @@ class Client:
     def create_schedule(self, name: str, queue: str, cron: str, **options: Unpack[ScheduleOptions]) -> Schedule:
         """Enqueue a job again and again. Raises Conflict if the name is taken.
 
-        client.create_schedule("nightly", "reports", "0 3 * * *", timezone="Europe/Paris")
+        >>> client.create_schedule("nightly", "reports", "0 3 * * *", timezone="Europe/Paris")
         """
         return self._send(schedules.create(name, queue, cron, options))
 
@@ -638,7 +638,7 @@ class Client:
     def create_webhook(self, url: str, *, id: str | None = None, **options: Unpack[WebhookOptions]) -> str:
         """Have the server call a URL when something happens; the webhook's id.
 
-        client.create_webhook("https://example.com/jobs", events=["dead"], secret="…")
+        >>> client.create_webhook("https://example.com/jobs", events=["dead"], secret="…")
         """
         return self._send(webhooks.save(id, {"url": url, **options}))
 
@@ -672,8 +672,8 @@ class Client:
 
         When the connection breaks it goes on behind the last event that came, so that none is lost or told twice.
 
-        for event in client.events(queues="emails", types=["dead"]):
-            print(event.at, event.job_id, event.data)
+        >>> for event in client.events(queues="emails", types=["dead"]):
+        ...     print(event.at, event.job_id, event.data)
         """
 
         def request(last: int | None) -> Request[None]:

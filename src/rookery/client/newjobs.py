@@ -1,13 +1,14 @@
 """Jobs to add: what can be said about one, and how that is said to the server."""
 
 from collections.abc import Callable, Iterable, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from difflib import get_close_matches
 from typing import Any, Final, Literal, TypedDict
 
 import msgspec
 from msgspec import UNSET, Raw
 
+from rookery.client import clock
 from rookery.client.values import (
     Duration,
     JobRef,
@@ -156,7 +157,7 @@ def _say_when(body: dict[str, Any], where: str) -> None:
     if "scheduled_at" in body:
         raise ValueError(f"{where}delay and scheduled_at exclude each other")
     if delay:
-        body["scheduled_at"] = (datetime.now(UTC) + timedelta(milliseconds=delay)).isoformat()
+        body["scheduled_at"] = (clock.now() + timedelta(milliseconds=delay)).isoformat()
 
 
 def _agent_body(agent: Agent, field: str) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from rookery.client.addresses import (
     TIMEOUT,
     Envelope,
     cannot_connect,
+    check_limits,
     places_of,
     read_url,
     trusted_certificates,
@@ -48,6 +49,7 @@ class AsyncHttpTransport:
         pool_size: int = POOL_SIZE,
         tls: "ssl.SSLContext | None" = None,
     ) -> None:
+        check_limits(timeout, pool_size)
         self.address = read_url(url)
         self._envelope = Envelope(self.address, api_key, namespace)
         self._timeout = timeout

@@ -30,11 +30,11 @@ def _beat(ledger: Ledger, item: Beat, namespace: str) -> str:
     ledger.execute(
         """
         UPDATE job
-           SET lease_until = ?1 + max(?2, lease_length), progress = coalesce(?3, progress),
+           SET lease_until = ?1 + coalesce(?6, max(?2, lease_length)), progress = coalesce(?3, progress),
                checkpoint = coalesce(?4, checkpoint)
          WHERE seq = ?5
         """,
-        (ledger.now, DEFAULT_LEASE, item.progress, item.checkpoint, job.seq),
+        (ledger.now, DEFAULT_LEASE, item.progress, item.checkpoint, job.seq, item.renew_for),
     )
     usage.record(ledger, job, item.usage, "heartbeat")
     if job.worker_id is not None:

@@ -8,6 +8,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Final, Self
 
+import apsw
+
 from rookery.engine import (
     bulk,
     claim,
@@ -125,6 +127,11 @@ class Machine:
         if self._db.in_transaction:
             self._db.execute("ROLLBACK")
         self._ledger.forget()
+
+    @property
+    def connection(self) -> apsw.Connection:
+        """For reading beside the machine: a store in memory has no other connection."""
+        return self._db
 
     # --- what the last batch has brought
 

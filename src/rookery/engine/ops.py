@@ -237,6 +237,8 @@ class Beat(msgspec.Struct, frozen=True, omit_defaults=True):
     progress: str | None = None
     checkpoint: str | None = None
     usage: Usage | None = None
+    renew_for: int | None = None
+    """How long the lease lasts from now, in milliseconds; without it, what was granted, and a minute at the least."""
 
 
 class Heartbeat(Operation, frozen=True):

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, MutableMapping
+from functools import lru_cache
 from io import BytesIO
 from typing import Any, ClassVar, Final, TypeVar
 from urllib.parse import parse_qsl
@@ -148,12 +149,21 @@ class Call:
 
     def queue(self, name: str, field: str = "queue") -> str:
         """A queue's stored name, from the name that the caller gives it."""
-        fault = queue_name_fault(name)
-        if fault is not None:
-            raise invalid(f"{field} {fault}")
-        if self.namespace != DEFAULT_NAMESPACE and NAMESPACE_MARK in name:
-            raise invalid(f"{field} must not contain {NAMESPACE_MARK}")
-        return stored_name(self.namespace, name)
+        try:
+            return _stored_name(self.namespace, name)
+        except ValueError as fault:
+            raise invalid(f"{field} {fault}") from None
+
+
+@lru_cache(10_000)
+def _stored_name(namespace: str, name: str) -> str:
+    """Checked once for each name; raises ValueError."""
+    fault = queue_name_fault(name)
+    if fault is not None:
+        raise ValueError(fault)
+    if namespace != DEFAULT_NAMESPACE and NAMESPACE_MARK in name:
+        raise ValueError(f"must not contain {NAMESPACE_MARK}")
+    return stored_name(namespace, name)
 
 
 async def until_gone(receive: Receive) -> None:

@@ -50,14 +50,11 @@ _WAITS: Final = ""
 
 
 class Part:
-    """The items of one kind: those that are fit for it as an operation, and an outcome in the place of each."""
+    """The items of one kind: those that are fit for it as an operation, and what is said of each in its place."""
 
-    def __init__(
-        self, name: str, op: AnyOperation | None, ids: Sequence[str | None], said: list[str], tell: Callable[[Any], Any]
-    ) -> None:
+    def __init__(self, name: str, op: AnyOperation | None, said: list[str], tell: Callable[[Any], Any]) -> None:
         self.name = name
         self.op = op
-        self._ids = ids
         self._said = said
         self._tell = tell
 
@@ -67,7 +64,13 @@ class Part:
 
     def fail(self, error: ApiError) -> None:
         """Nothing came of the operation."""
-        self._fill([error_json(job_id, error) for job_id in self._ids])
+        self._fill([error_json(job_id, error) for job_id in self._job_ids()])
+
+    def _job_ids(self) -> list[str | None]:
+        if isinstance(self.op, Enqueue):
+            return [job.id for job in self.op.jobs]
+        assert isinstance(self.op, Ack | Fail | Release | Heartbeat)
+        return [item.job_id for item in self.op.items]
 
     def _fill(self, told: list[str]) -> None:
         if len(told) == len(self._said):
@@ -84,8 +87,8 @@ class Part:
 class BeatsPart(Part):
     """The jobs of a heartbeat: what each is to do, by its id."""
 
-    def __init__(self, op: Heartbeat | None, ids: list[str], bad: dict[str, ApiError]) -> None:
-        super().__init__("heartbeat", op, ids, [], lambda _: [])
+    def __init__(self, op: Heartbeat | None, bad: dict[str, ApiError]) -> None:
+        super().__init__("heartbeat", op, [], lambda _: [])
         self._answer = HeartbeatAnswer({}, [], [], [])
         self._bad = bad
 
@@ -96,7 +99,7 @@ class BeatsPart(Part):
 
     def fail(self, error: ApiError) -> None:
         """Nothing came of the operation."""
-        self._bad.update((job_id, error) for job_id in self._ids if job_id is not None)
+        self._bad.update((job_id, error) for job_id in self._job_ids() if job_id is not None)
 
     def json(self) -> str:
         """The part of the answer."""
@@ -202,19 +205,19 @@ def parts_of(call: Call, frame: Frame) -> list[Part]:
             raise invalid(f"{name} has {len(items)} items, the limit is {most}")
     parts = []
     if frame.enqueue is not None:
-        parts.append(_enqueues(call, frame.enqueue))
+        parts.append(_enqueues(call, frame))
     if frame.ack is not None:
-        parts.append(_acks(call, frame.ack))
+        parts.append(_acks(call, frame))
     if frame.fail is not None:
-        parts.append(_fails(call, frame.fail))
+        parts.append(_fails(call, frame))
     if frame.release is not None:
-        parts.append(_releases(call, frame.release))
+        parts.append(_releases(call, frame))
     if frame.beats is not None:
         parts.append(_beats(call, frame))
     return parts
 
 
-def _enqueues(call: Call, items: list[EnqueueRequest | BadItem]) -> Part:
+def _enqueues(call: Call, frame: Frame) -> Part:
     def check(item: EnqueueRequest) -> NewJob:
         return new_job(call, item)
 
@@ -230,12 +233,12 @@ def _enqueues(call: Call, items: list[EnqueueRequest | BadItem]) -> Part:
         error = refused(result, "VALIDATION_ERROR") if isinstance(result, Refusal) else api_error(result)
         return error_json(job.id, error or internal_error())
 
-    jobs, said = _check_all(items, check)
+    jobs, said = _check_all(frame, frame.enqueue, check)
     op = Enqueue(jobs=jobs, namespace=call.namespace) if jobs else None
-    return Part("enqueued", op, [job.id for job in jobs], said, tell)
+    return Part("enqueued", op, said, tell)
 
 
-def _acks(call: Call, items: list[AckBatchItem | BadItem]) -> Part:
+def _acks(call: Call, frame: Frame) -> Part:
     def check(item: AckBatchItem) -> Completion:
         return completion(_job_id(item.job_id), item)
 
@@ -247,12 +250,12 @@ def _acks(call: Call, items: list[AckBatchItem | BadItem]) -> Part:
             for item, refusal in zip(done, acked.outcomes, strict=True)
         ]
 
-    done, said = _check_all(items, check)
+    done, said = _check_all(frame, frame.ack, check)
     op = Ack(items=done, namespace=call.namespace) if done else None
-    return Part("acked", op, [item.job_id for item in done], said, tell)
+    return Part("acked", op, said, tell)
 
 
-def _fails(call: Call, items: list[FailItem | BadItem]) -> Part:
+def _fails(call: Call, frame: Frame) -> Part:
     def check(item: FailItem) -> Failure:
         return failure(_job_id(item.job_id), item)
 
@@ -264,12 +267,12 @@ def _fails(call: Call, items: list[FailItem | BadItem]) -> Part:
             for item, outcome in zip(failed, told.outcomes, strict=True)
         ]
 
-    failed, said = _check_all(items, check)
+    failed, said = _check_all(frame, frame.fail, check)
     op = Fail(items=failed, namespace=call.namespace) if failed else None
-    return Part("failed", op, [item.job_id for item in failed], said, tell)
+    return Part("failed", op, said, tell)
 
 
-def _releases(call: Call, items: list[ReleaseItem | BadItem]) -> Part:
+def _releases(call: Call, frame: Frame) -> Part:
     def check(item: ReleaseItem) -> Return:
         return job_return(_job_id(item.job_id), item)
 
@@ -281,9 +284,9 @@ def _releases(call: Call, items: list[ReleaseItem | BadItem]) -> Part:
             for item, outcome in zip(returned, released.outcomes, strict=True)
         ]
 
-    returned, said = _check_all(items, check)
+    returned, said = _check_all(frame, frame.release, check)
     op = Release(items=returned, namespace=call.namespace) if returned else None
-    return Part("released", op, [item.job_id for item in returned], said, tell)
+    return Part("released", op, said, tell)
 
 
 def _beats(call: Call, frame: Frame) -> Part:
@@ -297,11 +300,17 @@ def _beats(call: Call, frame: Frame) -> Part:
         except ApiError as error:
             bad[job_id] = error
     op = Heartbeat(items=beats, namespace=call.namespace) if beats else None
-    return BeatsPart(op, [one.job_id for one in beats], bad)
+    return BeatsPart(op, bad)
 
 
-def _check_all(items: Sequence[Any], check: Callable[[Any], R]) -> tuple[list[R], list[str]]:
+def _check_all(frame: Frame, items: Sequence[Any] | None, check: Callable[[Any], R]) -> tuple[list[R], list[str]]:
     """The items that are fit for the engine, in its words, and for the others what is wrong with them."""
+    items = items or ()
+    if not frame.is_patchy:
+        try:
+            return [check(item) for item in items], [_WAITS] * len(items)
+        except ApiError:
+            pass  # one is bad: see which
     fit: list[R] = []
     said: list[str] = []
     for item in items:

@@ -76,6 +76,8 @@ class Frame(msgspec.Struct):
     beats: dict[str, BeatRequest | BadItem | None] | None
     want: WantRequest | None
     got: list[str] | None
+    is_patchy: bool = False
+    """Whether there may be bad items in it."""
 
     @property
     def items(self) -> int:
@@ -176,6 +178,7 @@ def _read_item_by_item(data: bytes) -> Frame:
         _read_beats(id, raw.heartbeat),
         _part(id, "want", raw.want, _want_decoder),
         _part(id, "got", raw.got, _got_decoder),
+        is_patchy=True,
     )
 
 

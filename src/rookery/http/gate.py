@@ -8,7 +8,7 @@ import asyncio
 import hmac
 import logging
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from time import perf_counter
 from typing import Any, Final, NoReturn
 from urllib.parse import unquote
@@ -88,7 +88,7 @@ class Gate:
         self.node = node
         self._settings = settings
         self._limiter = RateLimiter(settings) if settings.rate_limit_enabled else None
-        self._routes = _Routes([*API_ROUTES, *docs_routes(API_ROUTES)])
+        self._routes = _all_routes()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -192,6 +192,11 @@ class _Routes:
         if allowed:
             raise ApiError(405, "METHOD_NOT_ALLOWED", f"{method} is not allowed here, use {', '.join(sorted(allowed))}")
         raise not_found(f"there is nothing at {unquote(path)[:200]}, see /docs for what there is")
+
+
+@cache
+def _all_routes() -> _Routes:
+    return _Routes([*API_ROUTES, *docs_routes(API_ROUTES)])
 
 
 async def _never_called(_: Any) -> None:

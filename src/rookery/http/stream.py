@@ -97,10 +97,12 @@ class WorkStream:
         self._strikes = 0
         if frame.got:
             self._hear(frame.got)
-        self._settle(exchange)
-        if want is not None:
+        room = self._settle(exchange)
+        if want is not None and not self._is_ended:
             self._want.set(*want)
             streams.idle_wants += self._want.is_idle
+        elif room:
+            self._want.give_back(room)
 
     def _check_want(self, request: WantRequest) -> tuple[Claim | None, int]:
         count = 1 if request.count is None else min(request.count, MOST_JOBS)
@@ -183,8 +185,8 @@ class WorkStream:
         for part in (frame.ack, frame.fail, frame.release):
             self._hear([item.job_id for item in part or () if item.job_id is not None])
 
-    def _settle(self, exchange: Exchange) -> None:
-        """The client comes to an end with jobs: there is room for as many again."""
+    def _settle(self, exchange: Exchange) -> int:
+        """The client comes to an end with jobs: there is room for so many again."""
         room = 0
         for part in exchange.parts:
             op = part.op
@@ -203,9 +205,7 @@ class WorkStream:
                     elif item.lease in self._superseded:
                         del self._superseded[item.lease]
                         room += 1
-        room += len(exchange.settled)
-        if room:
-            self._want.give_back(room)
+        return room + len(exchange.settled)
 
     def _unsettle(self, exchange: Exchange) -> None:
         """Nothing came of a frame: the client still has the jobs."""
@@ -230,6 +230,7 @@ class WorkStream:
             self._want.close()
             items = [Return(job_id, lease, reason="the stream was closed") for job_id, lease in self._unheard.items()]
             self._unheard.clear()
+            self._held_back.clear()
             for start in range(0, len(items), CHUNK):
                 self._puts_back += 1
                 chunk = items[start : start + CHUNK]

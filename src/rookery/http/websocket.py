@@ -31,16 +31,16 @@ LONGEST_REASON: Final = 123
 
 
 class Pace:
-    """So many messages a second, and as many at once after a pause."""
+    """So many messages a second, and a tenth of that at once after a pause."""
 
     def __init__(self, per_second: int, now: float) -> None:
         self._per_second = per_second
-        self._tokens = float(per_second)
+        self._most = self._tokens = max(1.0, per_second / 10)
         self._at = now
 
     def take(self, now: float) -> float:
         """Seconds to wait for the next message: none if it may come now."""
-        self._tokens = min(self._per_second, self._tokens + (now - self._at) * self._per_second)
+        self._tokens = min(self._most, self._tokens + (now - self._at) * self._per_second)
         self._at = now
         if self._tokens < 1:
             return (1 - self._tokens) / self._per_second
@@ -64,7 +64,7 @@ class StreamConnection(asyncio.Protocol):
         self._stream = WorkStream(call, self._form, self.send, self.close)
         self._pace = Pace(call.settings.stream_max_fps, self._loop.time())
         self._messages: deque[tuple[bytes, bool]] = deque()
-        self._fragments: list[bytes] = []
+        self._fragments = bytearray()
         self._is_text = False
         self._is_reading = True
         self._is_full = False
@@ -165,13 +165,14 @@ class StreamConnection(asyncio.Protocol):
         """A frame of WebSocket's, which is a message or a part of one."""
         if frame.opcode is not OP_CONT:
             self._is_text = frame.opcode is OP_TEXT
-        if not frame.fin:
-            self._fragments.append(bytes(frame.data))
-            return
-        message = bytes(frame.data)
-        if self._fragments:
-            message = b"".join([*self._fragments, message])
+        if self._fragments or not frame.fin:
+            self._fragments += frame.data
+            if not frame.fin:
+                return
+            message = bytes(self._fragments)
             self._fragments.clear()
+        else:
+            message = bytes(frame.data)
         self._messages.append((message, self._is_text))
         if "delay" not in self._timers:
             self._receive_in_time()

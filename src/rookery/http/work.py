@@ -184,6 +184,9 @@ class BeatRequest(msgspec.Struct):
     progress: Annotated[Raw, says("Any JSON value; told as an event")] = msgspec.field(default_factory=Raw)
     checkpoint: Annotated[Raw, says("What another attempt would go on from")] = msgspec.field(default_factory=Raw)
     usage: Annotated[UsageReport | None, says("What the attempt has cost so far")] = None
+    lease_duration: Annotated[
+        int | None, says("Seconds that the lease lasts from now; as granted, and 60 at the least, by default")
+    ] = None
 
 
 class HeartbeatRequest(msgspec.Struct):
@@ -245,9 +248,7 @@ def claim(call: Call, request: ClaimRequest, count: int) -> Claim:
     """What is asked for, checked."""
     if not request.queues:
         raise invalid("queues is required")
-    lease = request.lease_duration
-    if lease is not None and not 1 <= lease <= LONGEST_LEASE:
-        raise invalid(f"lease_duration must be between 1 and {LONGEST_LEASE} seconds, not {lease}")
+    lease = _lease(request.lease_duration, "lease_duration")
     queues = dict.fromkeys(request.queues)
     if len(queues) > MOST_QUEUES:
         raise invalid(f"queues has {len(queues)} names, the limit is {MOST_QUEUES}")
@@ -256,7 +257,7 @@ def claim(call: Call, request: ClaimRequest, count: int) -> Claim:
         count=count,
         worker_id=(request.worker_id or "").strip() or None,
         hostname=request.hostname or None,
-        lease=DEFAULT_LEASE if lease is None else lease * 1000,
+        lease=DEFAULT_LEASE if lease is None else lease,
         namespace=call.namespace,
     )
 
@@ -431,6 +432,15 @@ def heartbeat(call: Call, body: bytes) -> Work:
     return Work(Heartbeat(items=beats, namespace=call.namespace), finish)
 
 
+def _lease(seconds: int | None, field: str) -> int | None:
+    """The length of a lease in milliseconds."""
+    if seconds is None:
+        return None
+    if not 1 <= seconds <= LONGEST_LEASE:
+        raise invalid(f"{field} must be between 1 and {LONGEST_LEASE} seconds, not {seconds}")
+    return seconds * 1000
+
+
 def beat(job_id: str, request: BeatRequest | None) -> Beat:
     """A sign of life in the engine's words."""
     if request is None:
@@ -441,6 +451,7 @@ def beat(job_id: str, request: BeatRequest | None) -> Beat:
         given_json(request.progress, f"jobs.{job_id}.progress"),
         given_json(request.checkpoint, f"jobs.{job_id}.checkpoint"),
         _usage(request.usage),
+        _lease(request.lease_duration, f"jobs.{job_id}.lease_duration"),
     )
 
 

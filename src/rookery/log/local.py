@@ -12,6 +12,8 @@ from rookery.engine.ops import AnyOperation, Result
 
 SLOW_COMMIT: Final = 0.002
 """Seconds. A commit that takes longer is worth the price of a thread."""
+_LONGEST_COUNTED: Final = 2 * SLOW_COMMIT
+"""One commit that was held up, however long, does not make a disk slow."""
 _WEIGHT: Final = 0.125
 
 
@@ -40,7 +42,8 @@ class LocalLog:
             else:
                 self._machine.commit()
             self.last_commit = (started, perf_counter())
-            self._usual_commit += (self.last_commit[1] - started - self._usual_commit) * _WEIGHT
+            took = min(self.last_commit[1] - started, _LONGEST_COUNTED)
+            self._usual_commit += (took - self._usual_commit) * _WEIGHT
         else:
             self._machine.commit()
         return results

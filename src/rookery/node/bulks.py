@@ -130,19 +130,25 @@ class Bulks:
                 while self._left_unlisted:
                     await self._stop_record(self._left_unlisted[-1], INTERRUPTED)
                     self._left_unlisted.pop()
-                record = self._next_record()
-                if record is None:
+                if not await self.step():
                     await self._has_work.wait()
-                elif record.status == "queued":
-                    await self._batcher.apply(RunBulk(bulk_id=record.id))
-                    self.news.tell()
-                else:
-                    await self._advance(record)
             except (Overloaded, StorageDown):
                 await asyncio.sleep(_PAUSE_AFTER_FAULT)
             except Exception:
                 logger.exception("a bulk operation does not get on")
                 await asyncio.sleep(_PAUSE_AFTER_FAULT)
+
+    async def step(self) -> bool:
+        """Begin the oldest record, or do its next chunk; whether there was one."""
+        record = self._next_record()
+        if record is None:
+            return False
+        if record.status == "queued":
+            await self._batcher.apply(RunBulk(bulk_id=record.id))
+            self.news.tell()
+        else:
+            await self._advance(record)
+        return True
 
     def _next_record(self) -> BulkRecord | None:
         """The oldest record of which it is known which jobs are meant."""

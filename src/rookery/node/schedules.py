@@ -73,7 +73,7 @@ class Schedules:
         if slot is None or slot > now:
             self.look()
             return
-        runs = _runs_of(due_schedules(self._reader, now, MOST_AT_ONCE), now)
+        runs = runs_of(due_schedules(self._reader, now, MOST_AT_ONCE), now)
         if not runs:
             self._pause()
         self._under_way = len(runs)
@@ -97,7 +97,7 @@ class Schedules:
         self.look()
 
 
-def _runs_of(due: list[Schedule], now: int) -> list[RunSchedule]:
+def runs_of(due: list[Schedule], now: int) -> list[RunSchedule]:
     """What is to be done about schedules that are due, until there is enough to do."""
     runs: list[RunSchedule] = []
     slots = 0

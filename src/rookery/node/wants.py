@@ -45,9 +45,6 @@ class Want:
         if self._seen is None:
             self._waiters.begin_wanting(op.queues)
             self._note_worker()
-        waiter = self._waiter
-        if waiter is not None and waiter.is_trying and waiter.op.count > count:
-            self._leave()
         self.credit = count
         self._ask()
 
@@ -98,6 +95,10 @@ class Want:
         if isinstance(jobs, BaseException):
             self._again = asyncio.get_running_loop().call_later(TRY_AGAIN, self._ask)
             return
+        room = max(0, self.credit)
+        if len(jobs) > room and self._op is not None:
+            self._waiters.put_back(self._op, jobs[room:])
+            jobs = jobs[:room]
         self.credit -= len(jobs)
         if jobs:
             self._deliver(jobs)

@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Callable
 from typing import Any, ClassVar, Final
-from urllib.parse import quote
 
 import click
 from rich.text import Text
@@ -17,6 +16,7 @@ from textual.message import Message
 from textual.widgets import Input, Static
 
 from rookery.cli import INTERRUPTED
+from rookery.cli.answers import segment
 from rookery.cli.dashboard.details import job_details, queue_details, worker_details
 from rookery.cli.dashboard.observer import Observer
 from rookery.cli.dashboard.panels import ORDERS, Throughput, failure_table, queue_table, worker_table
@@ -40,7 +40,7 @@ class Dashboard(App[int]):
 
     ENABLE_COMMAND_PALETTE = False
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (124, "-wide")]
-    VERTICAL_BREAKPOINTS = [(0, "-short"), (20, "-tall")]
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (14, "-short"), (20, "-tall")]
     CSS_PATH = "app.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q", "exit(0)", "quit"),
@@ -107,6 +107,10 @@ class Dashboard(App[int]):
     def on_unmount(self) -> None:
         """Look no more."""
         self._observer.stop()
+
+    def on_resize(self) -> None:
+        """The first line goes to the right edge."""
+        self._show_head()
 
     def on_dashboard_seen(self, message: Seen) -> None:
         """Show what is new, or that there is nothing new to show."""
@@ -191,13 +195,13 @@ class Dashboard(App[int]):
     def action_retry_job(self, job_id: str) -> None:
         """Run a dead job again; one that waits for its next attempt does so by itself."""
         self._ask(
-            lambda: self._remote.call("POST", f"/jobs/{quote(job_id, safe='')}/retry"),
+            lambda: self._remote.call("POST", f"/jobs/{segment(job_id)}/retry"),
             lambda _: self._note(f"{job_id} runs again."),
         )
 
     def _change_queue(self, name: str, action: str, done: str) -> None:
         self._ask(
-            lambda: self._remote.call("POST", f"/queues/{quote(name, safe='')}/{action}"),
+            lambda: self._remote.call("POST", f"/queues/{segment(name)}/{action}"),
             lambda _: self._note(f"{one_line(name)} is {done}."),
         )
 
@@ -261,7 +265,7 @@ class Dashboard(App[int]):
         count = f"{len(found):,} of {len(rows):,}" if self._words else f"{len(rows):,}"
         if rows and not found:
             placeholder = f"None of {len(rows):,} has {self._words!r} in it. Esc shows all."
-        self.query_one(f"#{id}", Table).show(found, now, title=f" {title}  {count} ", placeholder=placeholder)
+        self.query_one(f"#{id}", Table).show(found, now, title=f"{title}  {count}", placeholder=placeholder)
 
     def _place(self, queue: Row) -> tuple[int, str]:
         column = {"rate": "throughput_per_min"}.get(self._order, self._order)
@@ -278,8 +282,8 @@ class Dashboard(App[int]):
         complaint = self._complaint
         banner.display = bool(complaint)
         if complaint:
-            stale = f" Shown is how it was at {_time_of_day(self._overview.at)}." if self._overview else ""
-            banner.update(Text(f"{one_line(complaint)}.{stale} Trying again.", no_wrap=True, overflow="ellipsis"))
+            seen = f"As it was at {_time_of_day(self._overview.at)}, trying" if self._overview else "Trying"
+            banner.update(Text(f"{seen} again: {one_line(complaint)}", no_wrap=True, overflow="ellipsis"))
         self._show_head()
 
     def _show_head(self) -> None:

@@ -6,19 +6,18 @@ from typing import Any
 
 from rich.text import Text
 
+from rookery.cli.answers import segment
 from rookery.cli.figures import one_line, seconds_since, shown_age, without_controls
 from rookery.cli.overview import Row
 from rookery.cli.remote import Remote
-from rookery.cli.why import ask_why, in_words
+from rookery.cli.why import in_words
 from rookery.model.durations import format_duration
 
 
 def job_details(remote: Remote, job_id: str, now: float) -> Text:
     """All that one wants to know of a failed job: where it stands, why, what went wrong, what it carries."""
-    from urllib.parse import quote
-
-    job = remote.call("GET", f"/jobs/{quote(job_id, safe='')}")
-    why = ask_why(remote, job_id)
+    path = f"/jobs/{segment(job_id)}"
+    job, why = remote.call("GET", path), remote.call("GET", f"{path}/why")
     text = _fields(
         [
             ("queue", job["queue"]),
@@ -99,4 +98,4 @@ def _moment(time: str | None, now: float) -> str | None:
     if time is None:
         return None
     passed = seconds_since(time, now)
-    return f"{time}  {f'{shown_age(passed)} ago' if passed >= 0 else f'in {shown_age(-passed)}'}"
+    return f"{time} ({f'{shown_age(passed)} ago' if passed >= 0 else f'in {shown_age(-passed)}'})"

@@ -40,16 +40,16 @@ def queue_table() -> Table:
             is_right=False,
             weight=4,
         ),
-        Column("", 6, lambda row, now: "paused" if row["paused"] else "", lambda row: "yellow", is_right=False, rank=2),
+        Column("", 6, lambda row, now: "paused" if row["paused"] else "", lambda row: "yellow", is_right=False, rank=6),
         _count("PENDING", "pending", 7),
         _count("ACTIVE", "active", 6, "green"),
-        _count("HELD", "held", 4, "yellow"),
-        _count("RETRY", "retrying", 5, "yellow"),
+        _count("HELD", "held", 4, "yellow", rank=2),
+        _count("RETRY", "retrying", 5, "yellow", rank=3),
         _count("DEAD", "dead", 5, "red"),
-        _count("COMPLETED", "completed", 9),
-        _count("SCHEDULED", "scheduled", 9, rank=3),
-        _count("/MIN", "throughput_per_min", 5, "green", rank=1),
-        Column("OLDEST", 6, lambda row, now: _age("oldest_pending_at", row, now)),
+        _count("COMPLETED", "completed", 9, rank=1),
+        _count("SCHEDULED", "scheduled", 9, rank=7),
+        _count("/MIN", "throughput_per_min", 5, "green", rank=5),
+        Column("OLDEST", 6, lambda row, now: _age("oldest_pending_at", row, now), rank=4),
     ]
     return Table("Queues", columns, "name", placeholder="Waiting for the server…", id="queues")
 

@@ -100,5 +100,5 @@ def keys_popup() -> Popup:
     for key, meaning in KEYS:
         text.append(f"{key:<11}", "bold")
         text.append(f"{meaning}\n")
-    text.append("\nNothing is shown for a count of zero but a dot.", "dim")
+    text.append("\nA dot stands for zero.", "dim")
     return Popup("Keys", text)

@@ -63,7 +63,7 @@ class Table(ScrollView, can_focus=True):
 
     def __init__(self, title: str, columns: Sequence[Column], key: str, *, placeholder: str, id: str) -> None:
         super().__init__(id=id)
-        self._title, self._columns, self._key = title, columns, key
+        self._columns, self._key = columns, key
         self._placeholder = placeholder
         self._rows: Sequence[Row] = ()
         self._cursor = 0
@@ -71,7 +71,7 @@ class Table(ScrollView, can_focus=True):
         self._is_stale = False
         self._layout: list[tuple[Column, int]] = []
         self._layout_width = 0
-        self.border_title = title
+        self.border_title = f" {title} "
 
     @property
     def chosen(self) -> Row | None:
@@ -81,8 +81,8 @@ class Table(ScrollView, can_focus=True):
     def show(self, rows: Sequence[Row], now: float, *, title: str, placeholder: str | None = None) -> None:
         """Show these rows; the cursor stays on the row it was on, or near it."""
         at = self.chosen
-        is_resized = len(rows) != len(self._rows)
-        self._rows, self._now, self.border_title = rows, now, title
+        height = self._lines
+        self._rows, self._now, self.border_title = rows, now, f" {title} "
         self._placeholder = self._placeholder if placeholder is None else placeholder
         if at is not None and not (self._cursor < len(rows) and rows[self._cursor][self._key] == at[self._key]):
             places = (number for number, row in enumerate(rows) if row[self._key] == at[self._key])
@@ -90,7 +90,7 @@ class Table(ScrollView, can_focus=True):
         self._cursor = max(0, min(self._cursor, len(rows) - 1))
         self.virtual_size = Size(self.size.width, len(rows) + 1)
         self._keep_in_view()
-        self.refresh(layout=is_resized)
+        self.refresh(layout=self._lines != height)
 
     def show_age(self, now: float, *, is_stale: bool) -> None:
         """The same rows, later."""
@@ -124,12 +124,16 @@ class Table(ScrollView, can_focus=True):
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """As high as what there is to show; the style sheet says where that ends."""
-        return len(self._rows) + 1 if self._rows else len(self._placeholder.splitlines())
+        return self._lines
 
     def on_resize(self, event: Resize) -> None:
         """Keep the cursor in view."""
         self.virtual_size = Size(event.size.width, len(self._rows) + 1)
         self._keep_in_view()
+
+    @property
+    def _lines(self) -> int:
+        return len(self._rows) + 1 if self._rows else len(self._placeholder.splitlines())
 
     @property
     def _height(self) -> int:
@@ -157,7 +161,7 @@ class Table(ScrollView, can_focus=True):
             return _line(self._cells(lambda column: column.label, lambda _: HEADER), width)
         number = int(self.scroll_y) + y - 1
         if number >= len(self._rows):
-            return Strip.blank(width)
+            return Strip.blank(width, PLAIN)
         row = self._rows[number]
         is_chosen = number == self._cursor and self.has_focus
 
@@ -173,16 +177,16 @@ class Table(ScrollView, can_focus=True):
         width = self.scrollable_content_region.width
         if width != self._layout_width:
             self._layout, self._layout_width = _share(self._columns, width - 2), width
-        segments = [Segment(" ")]
+        segments = [Segment(" ", PLAIN)]
         for number, (column, width) in enumerate(self._layout):
             if number:
-                segments.append(Segment(" " * column.gap))
+                segments.append(Segment(" " * column.gap, PLAIN))
             segments.append(Segment(_fit(text(column), width, column.is_right), style(column)))
         return segments
 
 
 def _line(segments: list[Segment], width: int) -> Strip:
-    return Strip(segments).adjust_cell_length(width)
+    return Strip(segments).adjust_cell_length(width, PLAIN)
 
 
 def _fit(text: str, width: int, is_right: bool) -> str:

@@ -15,6 +15,7 @@ Sort = Literal["created_at", "priority", "started_at", "completed_at", "attempt"
 Order = Literal["asc", "desc"]
 Action = Literal["retry", "delete", "cancel", "move", "requeue", "change_priority", "hold", "approve", "reject"]
 
+ACCEPTED: Final = 202
 _LONG: Final = 600.0
 """Seconds that an action on thousands of jobs may take before it is answered."""
 
@@ -48,6 +49,12 @@ class Filters(TypedDict, total=False):
     has_errors: bool | None
     error_contains: str | None
     job_id_prefix: str | None
+
+
+class _Begun(msgspec.Struct):
+    bulk_operation_id: str
+    status: str
+    estimated_total: int
 
 
 class _Hits(msgspec.Struct):
@@ -129,12 +136,11 @@ def bulk(
 
 
 def _done_or_begun(response: Response) -> BulkResult:
-    answer: dict[str, Any] = answer_as(dict)(response)
-    if "bulk_operation_id" in answer:
-        return BulkResult(
-            status=answer["status"], operation_id=answer["bulk_operation_id"], total=answer["estimated_total"]
-        )
-    return BulkResult(affected=answer["affected"], errors=answer["errors"], skipped=answer.get("skipped", 0))
+    if response.status == ACCEPTED:
+        begun: _Begun = answer_as(_Begun)(response)
+        return BulkResult(status=begun.status, operation_id=begun.bulk_operation_id, total=begun.estimated_total)
+    done: BulkResult = answer_as(BulkResult)(response)
+    return done
 
 
 def bulk_status(operation_id: str) -> Request[BulkStatus]:

@@ -1,6 +1,7 @@
 """Producing: one job, many jobs, chains."""
 
 import os
+import sys
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
@@ -77,10 +78,19 @@ def _marks(options: dict[str, Any]) -> dict[str, str]:
             "with an idempotency_key of your own use scheduled_at: a delay makes every request another one"
         )
     headers = {"idempotency-key": os.urandom(16).hex() if key is None else key}
-    traceparent = options.pop("traceparent", None)
+    traceparent = options.pop("traceparent", None) or _current_trace()
     if traceparent is not None:
         headers["traceparent"] = traceparent
     return headers
+
+
+def _current_trace() -> str | None:
+    """The trace that the caller is in, if the program uses OpenTelemetry."""
+    tracing = sys.modules.get("opentelemetry.trace")
+    if tracing is None:
+        return None
+    span = tracing.get_current_span().get_span_context()
+    return f"00-{span.trace_id:032x}-{span.span_id:016x}-{span.trace_flags:02x}" if span.is_valid else None
 
 
 def _as_step(step: StepLike) -> Step:

@@ -1,6 +1,6 @@
 """Queues: look at them, pause, resume, drain, clear, limit, delete."""
 
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -10,6 +10,10 @@ from rookery.client.values import Duration, milliseconds_of
 
 _LONG: Final = 600.0
 """Seconds that it may take to delete many jobs."""
+
+
+class _Cleared(msgspec.Struct):
+    deleted: int
 
 
 def _path(queue: str) -> str:
@@ -37,8 +41,8 @@ def clear(queue: str) -> Request[int]:
 
 
 def _deleted(response: Response) -> int:
-    answer: dict[str, Any] = answer_as(dict)(response)
-    return int(answer["deleted"])
+    cleared: _Cleared = answer_as(_Cleared)(response)
+    return cleared.deleted
 
 
 def delete(queue: str) -> Request[None]:

@@ -29,6 +29,10 @@ class WebhookChanges(WebhookOptions, total=False):
     url: str
 
 
+class _Saved(msgspec.Struct):
+    id: str
+
+
 def _id(webhook: WebhookRef) -> str:
     return webhook if isinstance(webhook, str) else webhook.id
 
@@ -59,8 +63,8 @@ def save(webhook: WebhookRef | None, fields: Mapping[str, Any]) -> Request[str]:
 
 
 def _saved_id(response: Response) -> str:
-    answer: dict[str, Any] = answer_as(dict)(response)
-    return str(answer["id"])
+    saved: _Saved = answer_as(_Saved)(response)
+    return saved.id
 
 
 def delete(webhook: WebhookRef) -> Request[None]:

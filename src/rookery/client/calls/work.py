@@ -6,7 +6,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from rookery.client.errors import LeaseLost
-from rookery.client.records import AckedMany, Failed, FetchedJob, FetchedJobs, Heartbeat, LogsAdded
+from rookery.client.records import AckedMany, Failed, FetchedJob, FetchedJobs, Heartbeat, LogsAdded, Pulse
 from rookery.client.requests import API, Request, Response, Retry, answer_as, no_answer, part_of_path
 from rookery.client.values import (
     Duration,
@@ -71,6 +71,8 @@ class Beat(msgspec.Struct, kw_only=True):
     progress: Any = None
     checkpoint: Any = None
     usage: Usage | None = None
+    lease_duration: int | None = None
+    """Seconds that the lease lasts from now; as granted, and 60 at the least, if nothing is said."""
 
 
 class NewLine(msgspec.Struct):
@@ -232,10 +234,10 @@ def progress(
     read = answer_as(Heartbeat)
 
     def is_wanted(response: Response) -> bool:
-        status = read(response).jobs[job_id].status
-        if status == "lost":
+        answer: Heartbeat = read(response)
+        if answer.to_stop.get(job_id) == "lost":
             raise LeaseLost(409, "LEASE_LOST", f"the lease on job {job_id} is lost")
-        return bool(status == "ok")
+        return job_id not in answer.to_stop
 
     body = _encode({"jobs": {job_id: _beat_body(beat, "")}})
     return Request("POST", f"{API}/heartbeat", is_wanted, body=body)
@@ -297,8 +299,8 @@ def _json(value: Any, field: str) -> msgspec.Raw | None:
 
 
 def _status(response: Response) -> str:
-    answer: dict[str, Any] = answer_as(dict)(response)
-    return str(answer["status"])
+    answer: Pulse = answer_as(Pulse)(response)
+    return answer.status
 
 
 def _safe_with_token(body: dict[str, Any]) -> Retry:

@@ -1,0 +1,230 @@
+"""`rookery worker`: run the jobs of a Python app until told to stop."""
+
+import asyncio
+import gc
+import logging
+import os
+import signal
+import sys
+from typing import Any, Final, Literal
+
+import click
+import msgspec
+import uvloop
+
+from rookery.cli.flags import ADDRESS, DURATION, LOG_LEVELS
+from rookery.cli.supervisor import Supervisor, telling_parent, worker_command
+from rookery.cli.worker_check import check
+from rookery.client.health import answering_probes
+from rookery.client.lines import CannotStart
+from rookery.client.loading import NoSuchApp, load_app
+from rookery.client.logs import LOG_FORMAT
+from rookery.client.worker import Worker
+
+logger = logging.getLogger("rookery.worker")
+
+_EPILOG: Final = """
+Exit codes: 0 stopped, every job ended; 1 it cannot start (no such app, a job that cannot be run, no access, or --check
+found something); 2 wrong usage; 3 stopped, but some jobs did not end within --shutdown-timeout and were handed back;
+130 or 143 a second SIGINT or SIGTERM ended it at once.
+"""
+
+
+class WorkerSettings(msgspec.Struct):
+    """What the command was told."""
+
+    app_name: str
+    queues: list[str] | None
+    concurrency: int
+    processes: int
+    server: str | None
+    api_key: str | None
+    namespace: str | None
+    transport: Literal["auto", "stream", "http"]
+    lease: int
+    shutdown_timeout: int
+    health_bind: tuple[str, int] | None
+    worker_id: str | None
+    reload: bool
+    check: bool
+
+    def arguments(self) -> list[str]:
+        """The same for one of several workers. Keys go by the environment, where others cannot see them."""
+        for name, value in (("URL", self.server), ("API_KEY", self.api_key), ("NAMESPACE", self.namespace)):
+            if value is not None:
+                os.environ[f"ROOKERY_{name}"] = value
+        arguments = [self.app_name, "--concurrency", str(self.concurrency), "--transport", self.transport]
+        arguments += ["--lease", f"{self.lease}ms", "--shutdown-timeout", f"{self.shutdown_timeout}ms"]
+        if self.queues is not None:
+            arguments += ["--queues", ",".join(self.queues)]
+        return arguments
+
+
+def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str] | None:
+    """A list with commas."""
+    names = [name.strip() for name in (value or "").split(",") if name.strip()]
+    if value is not None and not names:
+        raise click.BadParameter("there is no name in it", ctx, param)
+    return names or None
+
+
+@click.command("worker", epilog=_EPILOG)
+@click.argument("app_name", metavar="MODULE:APP")
+@click.option(
+    "--queues",
+    callback=_names,
+    envvar="ROOKERY_QUEUES",
+    show_envvar=True,
+    help="Only these, with commas.  [default: all of the app's]",
+)
+@click.option(
+    "--concurrency",
+    type=click.IntRange(1, 10_000),
+    default=10,
+    show_default=True,
+    envvar="ROOKERY_CONCURRENCY",
+    show_envvar=True,
+    help="Jobs at a time, in each process.",
+)
+@click.option(
+    "--processes",
+    type=click.IntRange(1, 1000),
+    default=1,
+    show_default=True,
+    help="How many workers to run; one that dies is replaced.",
+)
+@click.option(
+    "--server",
+    envvar=["ROOKERY_URL", "CORVO_URL"],
+    show_envvar=True,
+    help="Base URL of the server.  [default: the app's]",
+)
+@click.option(
+    "--api-key",
+    envvar=["ROOKERY_API_KEY", "CORVO_API_KEY"],
+    show_envvar=True,
+    help="A key, or the admin password.  [default: the app's]",
+)
+@click.option(
+    "--namespace",
+    envvar=["ROOKERY_NAMESPACE", "CORVO_NAMESPACE"],
+    show_envvar=True,
+    help="The namespace to work in.  [default: the app's]",
+)
+@click.option(
+    "--transport",
+    type=click.Choice(["auto", "stream", "http"]),
+    default="auto",
+    show_default=True,
+    help="auto: the stream if the server has it, else long polls over HTTP.",
+)
+@click.option(
+    "--lease",
+    type=DURATION,
+    default="60s",
+    show_default=True,
+    help="How long the server waits for a sign of life of a job.",
+)
+@click.option(
+    "--shutdown-timeout",
+    type=DURATION,
+    default="30s",
+    show_default=True,
+    help="How long running jobs have to end after SIGTERM or Ctrl-C.",
+)
+@click.option("--health-bind", type=ADDRESS, help="Answer GET /healthz and /readyz there, for probes.")
+@click.option(
+    "--worker-id",
+    help="Names the worker at the server; of several each has a number.  [default: host, process id and a random part]",
+)
+@click.option("--reload", is_flag=True, help="Start again when a .py file below the current directory changes.")
+@click.option("--check", is_flag=True, help="Only load the app, list its jobs, and see that the server answers.")
+@click.option("--log-level", type=LOG_LEVELS, default=None, help="What goes to stderr.")
+@click.pass_obj
+def command(obj: dict[str, Any], /, app_name: str, **options: Any) -> None:
+    """Run the jobs of the app MODULE:APP (or of `app` in MODULE) until SIGTERM or Ctrl-C.
+
+    It then takes no more jobs, lets those that run end, and hands back the rest without burning an attempt.
+    A second signal ends it at once.
+    """
+    log_level = options.pop("log_level") or obj["log_level"]
+    _set_up_logging(log_level)
+    try:
+        sys.exit(_do(WorkerSettings(app_name, **options), log_level))
+    except (CannotStart, NoSuchApp) as error:
+        raise click.ClickException(str(error)) from None
+
+
+def _do(settings: WorkerSettings, log_level: str) -> int:
+    """Check, look after workers, or be one; the exit code."""
+    if settings.check:
+        return 0 if check(load(settings)) else 1
+    if settings.processes > 1 or settings.reload:
+        command = worker_command([*settings.arguments(), "--log-level", log_level])
+        return asyncio.run(_supervise(command, settings))
+    return uvloop.run(_run(settings))
+
+
+async def _supervise(command: list[str], settings: WorkerSettings) -> int:
+    supervisor = Supervisor(
+        command,
+        settings.processes,
+        reload=settings.reload,
+        health=settings.health_bind,
+        worker_id=settings.worker_id,
+    )
+    return await supervisor.run()
+
+
+def load(settings: WorkerSettings) -> Worker:
+    """The worker that the settings describe. What the command was told goes before what the app says."""
+    app = load_app(settings.app_name)
+    app.url = settings.server or app.url
+    app.api_key = settings.api_key or app.api_key
+    app.namespace = settings.namespace or app.namespace
+    worker = Worker(
+        app,
+        queues=settings.queues,
+        concurrency=settings.concurrency,
+        shutdown_timeout=settings.shutdown_timeout / 1000,
+        lease_duration=settings.lease / 1000,
+        transport=settings.transport,
+        worker_id=settings.worker_id,
+    )
+    worker.check()
+    return worker
+
+
+async def _run(settings: WorkerSettings) -> int:
+    worker = load(settings)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, worker.stop, number)
+    checks = {
+        "/healthz": lambda: None,
+        "/readyz": lambda: None if worker.is_ready else "stopping" if worker.is_stopping else "not connected",
+    }
+    _tune_interpreter()
+    try:
+        async with (
+            answering_probes(settings.health_bind, checks) as bound,
+            telling_parent(lambda: worker.is_ready, worker.stop),
+        ):
+            if bound is not None:
+                logger.info("probes are answered on http://%s:%d", *bound)
+            code = await worker.run()
+    except OSError as error:
+        raise CannotStart(str(error)) from None
+    logger.info("stopped")
+    return code
+
+
+def _tune_interpreter() -> None:
+    """Jobs make hardly any cycles that the worker's own things are part of: look for cycles seldom."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000, 20, 50)
+
+
+def _set_up_logging(level: str) -> None:
+    logging.basicConfig(stream=sys.stderr, level={"warn": logging.WARNING}.get(level, level.upper()), format=LOG_FORMAT)

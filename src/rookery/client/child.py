@@ -1,0 +1,114 @@
+"""The process of a function declared with `process=True`: runs the jobs that come through a pipe, one at a time."""
+
+import asyncio
+import logging
+import os
+import signal
+import threading
+from contextlib import AsyncExitStack
+from multiprocessing.connection import Connection
+from typing import Final
+
+import msgspec
+
+from rookery.client.claimed import ClaimedJob
+from rookery.client.current import CurrentJob, LogLine
+from rookery.client.functions import find_function
+from rookery.client.logs import LOG_FORMAT, capturing
+from rookery.client.outcomes import Failed, Outcome
+from rookery.client.running import backtrace_of, error_text, run
+
+PARENT_IS_GONE: Final = 1
+
+
+class Job(msgspec.Struct, frozen=True):
+    """To the process: run this."""
+
+    module: str
+    name: str
+    claim: ClaimedJob
+
+
+class Stop(msgspec.Struct, frozen=True):
+    """To the process: the job it runs is no longer wanted."""
+
+    reason: str
+
+
+class Leave(msgspec.Struct, frozen=True):
+    """To the process: there is no more to do."""
+
+
+class Report(msgspec.Struct, frozen=True):
+    """From the process: what a job says of itself."""
+
+    progress: msgspec.Raw | None
+    checkpoint: msgspec.Raw | None
+
+
+class Ended(msgspec.Struct, frozen=True):
+    """From the process: how the job went."""
+
+    outcome: Outcome
+
+
+def serve(pipe: Connection, log_level: int) -> None:
+    """Run jobs until told to leave. Signals are the worker's business."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    logging.basicConfig(level=log_level, format=LOG_FORMAT)
+    asyncio.run(_Child(pipe).serve())
+
+
+class _Child:
+    def __init__(self, pipe: Connection) -> None:
+        self._pipe = pipe
+        self._sending = threading.Lock()
+        self._jobs: asyncio.Queue[Job | None] = asyncio.Queue()
+        self._current: CurrentJob | None = None
+
+    async def serve(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        threading.Thread(target=self._listen, daemon=True).start()
+        entered = set()
+        async with AsyncExitStack() as stack:
+            stack.enter_context(capturing())
+            while (job := await self._jobs.get()) is not None:
+                try:
+                    function = find_function(job.module, job.name)
+                    if function.app not in entered:
+                        entered.add(function.app)
+                        await stack.enter_async_context(function.app.running())
+                    self._current = CurrentJob(job.claim, self, function.app.state, function.log_level)
+                    outcome = await asyncio.create_task(run(function, self._current))
+                except Exception as error:
+                    outcome = Failed(error_text(error), backtrace_of(error))
+                self._current = None
+                self._send(Ended(outcome))
+
+    def _listen(self) -> None:
+        """Hear what the worker says, also while a job keeps this process busy."""
+        try:
+            while True:
+                message = self._pipe.recv()
+                if isinstance(message, Stop):
+                    current = self._current
+                    if current is not None:
+                        current.tell_cancelled(message.reason)
+                else:
+                    job = message if isinstance(message, Job) else None
+                    self._loop.call_soon_threadsafe(self._jobs.put_nowait, job)
+        except (EOFError, OSError):
+            os._exit(PARENT_IS_GONE)
+
+    def _send(self, message: Report | LogLine | Ended) -> None:
+        with self._sending:
+            self._pipe.send(message)
+
+    def report(self, job: CurrentJob, progress: msgspec.Raw | None, checkpoint: msgspec.Raw | None) -> None:
+        """Pass on what a job says of itself."""
+        self._send(Report(progress, checkpoint))
+
+    def log(self, job: CurrentJob, line: LogLine) -> None:
+        """Pass on a line of the job's log."""
+        self._send(line)

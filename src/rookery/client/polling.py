@@ -1,0 +1,192 @@
+"""A session by plain HTTP: long polls for jobs, and outcomes as soon as there are any."""
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from rookery.client.async_client import AsyncClient
+from rookery.client.claimed import ClaimedJob
+from rookery.client.current import LEASE_LOST
+from rookery.client.errors import InvalidRequest, LeaseLost, NotFound, Overloaded, PayloadTooLarge, RookeryError
+from rookery.client.outbox import AckMessage, FailMessage, Message, Outbox, ReleaseMessage
+from rookery.client.requests import API, Request, Retry, answer_as, no_answer, part_of_path
+from rookery.client.retries import jittered
+
+if TYPE_CHECKING:
+    from rookery.client.worker import Worker
+
+logger = logging.getLogger("rookery.worker")
+
+POLL_FOR: Final = 30.0
+MOST_AT_A_TIME: Final = 8
+"""How many messages that go one by one are under way at a time."""
+
+_encode: Final = msgspec.json.Encoder().encode
+
+
+class ClaimedJobs(msgspec.Struct):
+    """The answer to a fetch."""
+
+    jobs: list[ClaimedJob]
+
+
+class AckedJobs(msgspec.Struct):
+    """The answer to many acks."""
+
+    acked: int
+    lost: list[str] = []
+
+
+class PollSession:
+    """Lives until a poll fails."""
+
+    kind = "long polls"
+
+    def __init__(self, worker: "Worker") -> None:
+        self._worker = worker
+        self._client = worker.app.client
+        self._has_room = asyncio.Event()
+        self._has_news = asyncio.Event()
+        self._under_way: Outbox | None = None
+        self._poll: asyncio.Task[ClaimedJobs] | None = None
+
+    @property
+    def is_unanswered(self) -> bool:
+        """Whether messages are on their way."""
+        return self._under_way is not None
+
+    async def open(self) -> None:
+        """See that the server answers, and lets us in."""
+        await self._client.heartbeat({})
+
+    async def run(self) -> None:
+        """Take jobs and tell outcomes until a poll fails."""
+        telling = asyncio.create_task(self._tell())
+        try:
+            await self._take()
+        finally:
+            telling.cancel()
+            await asyncio.gather(telling, return_exceptions=True)
+
+    def flush(self) -> None:
+        """There may be something to tell, and room for more jobs."""
+        if self._worker.outbox:
+            self._has_news.set()
+        if self._worker.room:
+            self._has_room.set()
+
+    def stop_taking(self) -> None:
+        """Give up the poll; should it bring a job at this very moment, the server puts that back."""
+        if self._poll is not None:
+            self._poll.cancel()
+
+    def close(self) -> None:
+        """What is under way may not have been heard."""
+        if self._under_way is not None:
+            self._worker.outbox.put_back(self._under_way)
+            self._under_way = None
+
+    async def _take(self) -> None:
+        worker = self._worker
+        while True:
+            self._has_room.clear()
+            if not worker.room:
+                await self._has_room.wait()
+                continue
+            self._poll = asyncio.create_task(self._client._send(self._fetch(worker.room)))
+            try:
+                await asyncio.wait({self._poll})
+            finally:
+                self._poll.cancel()
+            if not self._poll.cancelled():
+                worker.receive(self._poll.result().jobs)
+
+    def _fetch(self, count: int) -> Request[ClaimedJobs]:
+        body = {
+            "queues": self._worker.queues,
+            "worker_id": self._worker.worker_id,
+            "hostname": self._worker.hostname,
+            "lease_duration": self._worker.lease_seconds,
+            "timeout": POLL_FOR,
+            "count": count,
+        }
+        read = answer_as(ClaimedJobs)
+        return Request("POST", f"{API}/fetch/batch", read, body=_encode(body), retry=Retry.UNSENT, waits=POLL_FOR)
+
+    async def _tell(self) -> None:
+        """Tell what there is to tell, again until it is heard."""
+        failures = 0
+        while True:
+            if not self._worker.outbox:
+                self._has_news.clear()
+                await self._has_news.wait()
+            self._under_way = self._worker.outbox.take()
+            try:
+                await deliver(self._client, self._under_way)
+                self._under_way = None
+                failures = 0
+                self.flush()
+            except RookeryError as error:
+                self.close()
+                pause = jittered(failures) + (error.retry_after if isinstance(error, Overloaded) else 0.0)
+                logger.warning("outcomes could not be told: %s; trying again in %.1f s", error, pause)
+                failures += 1
+                await asyncio.sleep(pause)
+
+
+async def deliver(client: AsyncClient, outbox: Outbox) -> None:
+    """Tell the server everything; what it has heard leaves the outbox. Raises RookeryError if it cannot be reached."""
+    if len(outbox.acks) > 1:
+        await _ack_many(client, outbox)
+    some = asyncio.Semaphore(MOST_AT_A_TIME)
+
+    async def tell(message: Message) -> None:
+        async with some:
+            await _deliver_one(client, message)
+            outbox.remove(message)
+
+    told = await asyncio.gather(*[tell(message) for message in outbox.messages()], return_exceptions=True)
+    for error in told:
+        if error is not None:
+            raise error
+
+
+async def _ack_many(client: AsyncClient, outbox: Outbox) -> None:
+    """Many acks at once. If the server does not like one of them they go one by one."""
+    request = Request("POST", f"{API}/ack/batch", answer_as(AckedJobs), body=_encode({"acks": outbox.acks}))
+    try:
+        answer = await client._send(request)
+    except (InvalidRequest, PayloadTooLarge):
+        return
+    for job_id in answer.lost:
+        note_dropped(job_id, LEASE_LOST)
+    outbox.acks = []
+
+
+async def _deliver_one(client: AsyncClient, message: Message) -> None:
+    """Tell of one job. That the server does not want to know any more is fine; an ack it refuses becomes a failure."""
+    try:
+        await client._send(_request(message))
+    except (LeaseLost, NotFound) as error:
+        note_dropped(message.job_id, str(error))
+    except (InvalidRequest, PayloadTooLarge) as error:
+        if isinstance(message, AckMessage) and error.code != "ACK_ERROR":
+            told = FailMessage(message.job_id, message.lease_token, f"the server refused the result: {error}")
+            await _deliver_one(client, told)
+        else:
+            note_dropped(message.job_id, str(error))
+
+
+def note_dropped(job_id: str, reason: str) -> None:
+    """The server does not want to know how a job went."""
+    logger.info("job %s: its outcome is dropped (%s)", job_id, reason)
+
+
+def _request(message: Message) -> Request[None]:
+    verb = VERBS[type(message)]
+    return Request("POST", f"{API}/{verb}/{part_of_path(message.job_id)}", no_answer, body=_encode(message))
+
+
+VERBS: Final[dict[type[Message], str]] = {AckMessage: "ack", FailMessage: "fail", ReleaseMessage: "release"}
