@@ -18,6 +18,7 @@ import uvloop
 from bench import api
 from bench.engine import BareLife, EngineLife
 from bench.filled import fill
+from bench.lives import lives
 from bench.server import raw_asgi, rookery
 from rookery import __version__
 
@@ -84,6 +85,7 @@ def _measure(table: Table, place: Path, rounds: int, each: int) -> None:
             delay < 25,
         )
     _http(table, place, full, rounds, each)
+    _stream(table, place, rounds)
     with rookery(api.new_directory(place, "polls")) as server:
         _polls(table, server)
 
@@ -120,6 +122,18 @@ def _http(table: Table, place: Path, full: Path, rounds: int, each: int) -> None
         table.add(
             f"memory, {3 * each / 1e6:g} million jobs in the file", f"{memory:.0f} MB", "", "< 250 MB", memory < 250
         )
+
+
+def _stream(table: Table, place: Path, rounds: int) -> None:
+    with rookery(api.new_directory(place, "stream")) as server:
+        figure, yardstick = alternate(
+            rounds,
+            *(lambda protocol=protocol: lives(server, protocol, 20_000) for protocol in ("stream", "http-batch")),
+        )
+    for what, each, least in (("stream", figure, 15_000), ("http-batch", yardstick, 10_000)):
+        rate = statistics.median(each)
+        table.add(f"{what}: whole lives in batches of 64", f"{rate:,.0f}/s", "", f">= {least:,}/s", rate >= least)
+    table.ratio("  the stream beside HTTP", figure, yardstick, "http-batch", 1.0)
 
 
 def _polls(table: Table, server: api.Running) -> None:

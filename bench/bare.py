@@ -1,5 +1,6 @@
 """The yardstick for the engine: the same rows in the same schema, written by plain apsw without any rule."""
 
+from array import array
 from typing import Any
 
 import apsw
@@ -34,10 +35,10 @@ class BareStore:
             "ORDER BY rank, order_key, seq LIMIT ?",
             (count,),
         ).fetchall()
-        self.db.executemany(
-            "UPDATE job SET state = 'active', attempt = 1, started_at = ?, lease = ?, lease_length = 60000, "
-            "lease_until = ?, worker_id = 'w', outcome = NULL WHERE seq = ?",
-            [(now, row[0], now + 60_000, row[0]) for row in rows],
+        self.db.execute(
+            "UPDATE job SET state = 'active', attempt = 1, started_at = ?, lease = seq, lease_length = 60000, "
+            "lease_until = ?, worker_id = 'w', outcome = NULL FROM carray(?) AS given WHERE seq = given.value",
+            (now, now + 60_000, apsw.carray(array("q", [row[0] for row in rows]))),
         )
         self._events("started", [row[1] for row in rows], now, '{"attempt":1,"worker_id":"w"}')
         self._commit("pending = pending - ?, active = active + ?", (count, count), now)
@@ -45,22 +46,21 @@ class BareStore:
 
     def ack(self, job_ids: list[str], now: int) -> None:
         self.db.execute("BEGIN IMMEDIATE")
-        self.db.executemany(
+        self.db.execute(
             "UPDATE job SET state = 'completed', completed_at = ?1, ended_at = ?1, lease_until = NULL, "
-            "outcome = 'ack', was_completed = 1 WHERE id = ?2",
-            [(now, job_id) for job_id in job_ids],
+            "outcome = 'ack', was_completed = 1 FROM carray(?2) AS given WHERE id = given.value",
+            (now, apsw.carray(tuple(job_ids))),
         )
         self._events("completed", job_ids, now, None)
         self._throughput(now, 0, len(job_ids))
         self._commit("active = active - ?, completed = completed + ?", (len(job_ids), len(job_ids)), now)
 
     def _events(self, type: str, job_ids: list[str], now: int, data: str | None) -> None:
-        first = self.event + 1
-        self.event += len(job_ids)
-        self.db.executemany(
-            "INSERT INTO event VALUES (?, ?, ?, ?, ?, ?)",
-            [(first + n, type, job_id, "bench", now, data) for n, job_id in enumerate(job_ids)],
+        self.db.execute(
+            "INSERT INTO event SELECT ? + given.rowid, ?, given.value, 'bench', ?, ? FROM carray(?) AS given",
+            (self.event, type, now, data, apsw.carray(tuple(job_ids))),
         )
+        self.event += len(job_ids)
 
     def _throughput(self, now: int, enqueued: int, completed: int) -> None:
         self.db.execute(
