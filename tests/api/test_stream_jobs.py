@@ -127,6 +127,20 @@ def test_a_job_that_comes_again_while_its_first_lease_is_in_hand_counts_twice(ap
     assert wire.is_silent()
 
 
+def test_a_client_that_says_nothing_for_long_is_not_handed_the_job_again_and_again(
+    api: Api, queue: str, wire: Wire
+) -> None:
+    wire.want(queue, count=5, lease_duration=1)
+    job_id = api.enqueue(queue)
+    assert [job["attempt"] for job in wire.take(2)] == [1, 2]
+    wait_for_state(api, job_id, "pending")
+    add(api, "elsewhere", 2)
+    assert api.job(job_id)["state"] == "pending"
+
+    wire.ask(got=[])
+    assert [job["attempt"] for job in wire.take(1)] == [3]
+
+
 def test_a_new_want_sets_the_credit_anew(api: Api, queue: str, wire: Wire) -> None:
     add(api, queue, 20)
     wire.want(queue, count=2)

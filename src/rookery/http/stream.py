@@ -3,6 +3,7 @@
 Frames become operations in `http/exchange.py`; the connection itself is `http/websocket.py`.
 """
 
+import asyncio
 import logging
 import random
 from collections.abc import Callable, Iterable
@@ -52,12 +53,19 @@ class WorkStream:
         self._on_end: Callable[[], None] | None = None
         self._puts_back = 0
         self._is_ended = False
+        self._frames = 0
+        self._withheld = 0
+        self._silence: asyncio.TimerHandle | None = None
 
     # --- frames
 
     def receive(self, data: bytes) -> None:
         """Take a frame; it is answered now or when all it asks for is durable."""
         self._streams.frames += 1
+        self._frames += 1
+        if self._withheld:
+            self._want.give_back(self._withheld)
+            self._withheld = 0
         try:
             frame = read_frame(self._form.read(data))
         except FrameFault as fault:
@@ -160,10 +168,25 @@ class WorkStream:
                 if len(self._superseded) > MOST_HEARD:
                     del self._superseded[next(iter(self._superseded))]
             self._unheard[job_id] = job.lease
+        if self._silence is None:
+            self._watch_for_silence(jobs[0].lease_length / 1000)
         if self._late:
             self._held_back += jobs
         else:
             self._send(self._form.write(jobs_json(self._call.namespace, jobs)))
+
+    def _watch_for_silence(self, lease: float) -> None:
+        look = asyncio.get_running_loop().call_later
+        self._silence = look(2 * lease, self._withhold_if_silent, lease, self._frames)
+
+    def _withhold_if_silent(self, lease: float, frames: int) -> None:
+        """A client that has not said a word for two leases gets no more jobs to lose until it does."""
+        self._silence = None
+        if self._unheard and self._frames == frames:
+            self._withheld = max(0, self._want.credit)
+            self._want.give_back(-self._withheld)
+        elif self._unheard:
+            self._watch_for_silence(lease)
 
     def _push_held_back(self) -> None:
         if self._held_back and not self._late:
@@ -229,6 +252,8 @@ class WorkStream:
         if not self._is_ended:
             self._is_ended = True
             self._want.close()
+            if self._silence is not None:
+                self._silence.cancel()
             items = [Return(job_id, lease, reason="the stream was closed") for job_id, lease in self._unheard.items()]
             self._unheard.clear()
             self._held_back.clear()
