@@ -11,7 +11,7 @@ from rookery.cli.answers import LONG_WORK, ask, pretty, read
 from rookery.cli.arguments import JOB_ID, QUEUE, is_terminal, json_text, read_stdin
 from rookery.cli.flags import SwitchCommand, client_flags
 from rookery.cli.progress import Progress
-from rookery.cli.remote import Refused, Remote, Unreachable
+from rookery.cli.remote import Refused, Remote, Unexpected, Unreachable
 from rookery.cli.targets import read_ids
 
 ACTIONS: Final = ("retry", "delete", "cancel", "move", "requeue", "change_priority", "hold", "approve", "reject")
@@ -206,7 +206,7 @@ def _listen(remote: Remote, path: str, bar: Progress) -> None:
         with remote.stream("GET", f"{path}/progress", silence=LONGEST_SILENCE) as answer:
             for data in answer.events():
                 _show(read(msgspec.Raw(data), Record), bar)
-    except (Unreachable, Refused):
+    except (Unreachable, Refused, Unexpected):
         return
 
 
