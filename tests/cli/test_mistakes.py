@@ -15,7 +15,7 @@ from rookery.cli import logs, remote, top
 from rookery.cli.flags import DURATION
 from rookery.client.loading import NoSuchApp, load_app
 from tests.api.expectations import finish_job, start_job
-from tests.cli.conftest import Do, Run, assert_failed, said
+from tests.cli.conftest import Do, assert_failed, said
 from tests.conftest import Api
 
 Answer = tuple[int, dict[str, str], bytes]
@@ -39,7 +39,7 @@ def strange() -> Iterator[Strange]:
             self.end_headers()
             self.wfile.write(body)
 
-        do_POST = do_GET
+        do_POST = do_GET  # noqa: N815
 
         def log_message(self, *_: object) -> None:
             pass
@@ -76,7 +76,7 @@ def test_events_of_another_kind_are_told_in_a_line(do: Do, strange: Strange) -> 
 
 def test_a_redirection_is_named(do: Do, strange: Strange) -> None:
     url = strange((302, {"location": "https://login.example/"}, b""))
-    for arguments in (["queues"], ["top", "--once"], ["seed", "demo"], ["bulk", "retry", "--", "j"]):
+    for arguments in (["queues"], ["top", "--once"], ["seed", "demo"], ["logs", "j", "-f"]):
         assert_failed(do(*arguments, "--server", url), "Error: the server redirects to https://login.example/\n")
 
 
@@ -210,7 +210,7 @@ def test_a_paused_queue_is_not_measured(do: Do, api: Api, queue: str) -> None:
 # --- output
 
 
-def test_a_full_disk_is_told(rookery: Run) -> None:
+def test_a_full_disk_is_told() -> None:
     with Path("/dev/full").open("w") as full:
         command = [sys.executable, "-m", "rookery", "version"]
         run = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
