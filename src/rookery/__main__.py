@@ -3,9 +3,6 @@
 import os
 import signal
 from types import FrameType
-from typing import Final
-
-INTERRUPTED: Final = 130
 
 
 def run() -> None:
@@ -21,7 +18,7 @@ def run() -> None:
 
 
 def _leave(number: int, frame: FrameType | None) -> None:
-    os._exit(INTERRUPTED)
+    os._exit(128 + number)
 
 
 if __name__ == "__main__":
