@@ -21,6 +21,11 @@ from rookery.cli.targets import read_ids
         ('"job_1"\n"job_2"\n', ["job_1", "job_2"]),
         ("job_1\njob_2\n", ["job_1", "job_2"]),
         ("ID      QUEUE\njob_1  q  pending\n  job_2  q\nother  job_3\n\n", ["job_1", "job_2"]),
+        (
+            "ID  QUEUE  STATE  REASON\nown.id  q  held\n1 of 1 jobs (2ms)\n-x  q  held\njob_1\n",
+            ["own.id", "-x", "job_1"],
+        ),
+        ("own.id\njob_1\n", ["job_1"]),
         ("job_1\r\njob_2\r\n", ["job_1", "job_2"]),
         ("\ufeffjob_1", ["job_1"]),
         ('\ufeff["job_1"]', ["job_1"]),
@@ -37,6 +42,14 @@ from rookery.cli.targets import read_ids
 )
 def test_ids_are_recognised_by_content(text: str, ids: list[str]) -> None:
     assert read_ids(text.encode()) == ids
+
+
+def test_it_is_said_how_many_lines_name_no_job(capsys: pytest.CaptureFixture[str]) -> None:
+    read_ids(b"ID  QUEUE  STATE\njob_1  q  dead\n\n1 of 1 jobs\nx y\n")
+    assert capsys.readouterr().err == "2 lines of stdin skipped: no job id in front\n"
+    read_ids(b"ID  QUEUE  STATE\njob_1  q  dead\n\n")
+    read_ids(b"No held jobs\n")
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize("text", ['[{"id": "job_1"}', '{"id": "job_1"', '["job_1"] x', "[INFO] job_1", "[" * 100_000])

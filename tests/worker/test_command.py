@@ -188,6 +188,8 @@ def test_a_change_of_code_starts_the_worker_again(api: Api, start_worker: StartW
     second = api.enqueue("greet", {"name": "you"})
     wait_for(lambda: api.job(second)["result"] == "goodbye you")
     assert worker.stop() == 0
+    assert "change detected" not in worker.output
+    assert "importlib" not in worker.output
 
 
 def _children(pid: int) -> list[int]:

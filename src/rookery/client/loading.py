@@ -1,10 +1,16 @@
 """Finding an app by its name, `module:app`, as a command is given it."""
 
+import importlib
 import sys
+import traceback
 from importlib import import_module
 from pathlib import Path
+from typing import Final
 
 from rookery.client.app import App
+
+_HERE: Final = str(Path(__file__).parent)
+_IMPORTING: Final = ("<frozen importlib", str(Path(importlib.__file__).parent))
 
 
 class NoSuchApp(Exception):
@@ -28,6 +34,8 @@ def load_app(name: str) -> App:
         if error.name is not None and (module_name == error.name or module_name.startswith(f"{error.name}.")):
             raise NoSuchApp(f"there is no module {error.name!r} in {here} or among the installed packages") from None
         raise NoSuchApp(f"{module_name} needs a module that is not there: {error}") from error
+    except Exception as error:
+        raise NoSuchApp(f"{module_name} cannot be loaded\n{_own_part(error)}") from error
     found: object = module
     for part in (attribute or "app").split("."):
         if not hasattr(found, part):
@@ -42,6 +50,14 @@ def _not_there(module_name: str, attribute: str, module: object) -> str:
     apps = [name for name, value in vars(module).items() if isinstance(value, App)]
     hint = f" (it has: {', '.join(f'{module_name}:{app}' for app in apps)})" if apps else " (it has no App at all)"
     return f"module {module_name} has no {attribute!r}{hint}"
+
+
+def _own_part(error: Exception) -> str:
+    """Where it went wrong in the code of others: without this package, and without what imports modules."""
+    said = traceback.TracebackException.from_exception(error)
+    foreign = [frame for frame in said.stack if not frame.filename.startswith((_HERE, *_IMPORTING))]
+    said.stack = traceback.StackSummary.from_list(foreign)
+    return "".join(said.format() if foreign else said.format_exception_only()).rstrip()
 
 
 def _article(noun: str) -> str:
