@@ -43,7 +43,6 @@ class Model:
         ([Point(1)], [{"x": 1}]),
         ({"model": Model()}, {"model": {"validated": True}}),
     ],
-    ids=repr,
 )
 def test_a_payload_is_any_value_that_json_can_hold(client: Any, given: Any, kept: Any) -> None:
     assert client.get(client.enqueue("payloads", given)).payload == kept

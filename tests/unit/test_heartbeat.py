@@ -29,6 +29,7 @@ def test_a_heartbeat_may_say_how_long_the_lease_is_to_last(bench: Workbench) -> 
     bench.beat(job, renew_for=5000)
 
     assert bench.job(job_id).lease_expires_at == format_instant(bench.now + 5000)
+    assert bench.machine.next_due == bench.now + 5001
 
 
 def test_a_job_with_heartbeats_is_never_reclaimed(bench: Workbench) -> None:

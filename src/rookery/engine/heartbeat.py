@@ -36,6 +36,8 @@ def _beat(ledger: Ledger, item: Beat, namespace: str) -> str:
         """,
         (ledger.now, DEFAULT_LEASE, item.progress, item.checkpoint, job.seq, item.renew_for),
     )
+    if item.renew_for is not None:
+        ledger.due(ledger.now + item.renew_for + 1)
     usage.record(ledger, job, item.usage, "heartbeat")
     if job.worker_id is not None:
         workers.heard(ledger, namespace, job.worker_id)

@@ -113,7 +113,7 @@ class BeatsPart(Part):
 class Exchange:
     """A frame that was let in. It is late when its new jobs did not go together and each is tried alone."""
 
-    __slots__ = ("_be_late", "_faults", "_finish", "_left", "id", "is_late", "parts", "settled", "size")
+    __slots__ = ("_be_late", "_faults", "_finish", "_left", "id", "is_late", "parts", "room", "settled", "size")
 
     def __init__(
         self,
@@ -127,6 +127,7 @@ class Exchange:
         self.parts = parts
         self.size = size
         self.settled: list[tuple[str, int]] = []
+        self.room = 0
         self.is_late = False
         self._finish = finish
         self._be_late = be_late

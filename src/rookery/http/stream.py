@@ -102,6 +102,7 @@ class WorkStream:
             self._want.set(*want)
             streams.idle_wants += self._want.is_idle
         elif room:
+            exchange.room = room
             self._want.give_back(room)
 
     def _check_want(self, request: WantRequest) -> tuple[Claim | None, int]:
@@ -210,7 +211,7 @@ class WorkStream:
     def _unsettle(self, exchange: Exchange) -> None:
         """Nothing came of a frame: the client still has the jobs."""
         self._heard.update(exchange.settled)
-        self._want.give_back(-len(exchange.settled))
+        self._want.give_back(-exchange.room)
 
     # --- the connection
 

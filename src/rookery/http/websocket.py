@@ -225,8 +225,8 @@ class StreamConnection(asyncio.Protocol):
         self._stream.end()
 
     def _keep_alive(self) -> None:
-        """Ask a silent client whether it is there; one that does not say so in time is gone."""
-        if self._awaits_pong and not self._has_heard and not self._is_full:
+        """Ask a silent client whether it is there; one that does not say so in time, while we listen, is gone."""
+        if self._awaits_pong and not self._has_heard and self._is_reading:
             logger.info("a stream's client does not answer any more")
             self.close(CloseCode.INTERNAL_ERROR, "no answer to a ping")
             self._transport.abort()
