@@ -11,7 +11,7 @@ import apsw
 import pytest
 
 from rookery.engine import Batch, Machine
-from rookery.engine.ops import Ack, Claim, ClaimedJob, Completion, Enqueue, NewJob, Throttle
+from rookery.engine.ops import Ack, Claim, ClaimedJob, Completion, Enqueue, NewJob, PauseQueue, ResumeQueue, Throttle
 from rookery.node import waiters
 from rookery.node.batcher import StorageDown, resolver
 from rookery.node.node import Node, NodeSettings
@@ -73,6 +73,44 @@ def test_a_waiter_that_takes_less_than_it_may_leaves_the_rest_to_others(run: Cal
         assert len(await greedy) == 2
         await node.submit(enqueue("b"))
         assert len(await asyncio.wait_for(modest, 1)) == 1
+
+    run(body)
+
+
+def test_a_job_that_somebody_waits_for_is_handed_out_by_the_commit_that_adds_it(run: Callable[[Body], None]) -> None:
+    async def body(node: Node) -> None:
+        first, second, third = fetch(node, "a", count=2), fetch(node, "a"), fetch(node, "a")
+        before = node.measures.batch_sizes.count
+        await node.submit(enqueue("a", "a", "a"))
+        assert (first.done(), second.done(), third.done()) == (True, True, False)
+        assert node.measures.batch_sizes.count == before + 1
+        assert (len(await first), len(await second)) == (2, 1)
+
+        await node.submit(enqueue("a", scheduled_at=node.clock.now() + 10**9))
+        await node.submit(PauseQueue(queue="a"))
+        await node.submit(enqueue("a"))
+        assert not third.done()
+        await node.submit(ResumeQueue(queue="a"))
+        assert len(await third) == 1
+
+    run(body)
+
+
+def test_a_waiter_waits_on_when_the_jobs_it_waits_for_cannot_be_added(
+    run: Callable[[Body], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def body(node: Node) -> None:
+        waiting = fetch(node, "a")
+        with monkeypatch.context() as patch:
+            patch.setattr(node._machine, "prepare", failing)
+            with pytest.raises(StorageDown):
+                await node.submit(enqueue("a"))
+        assert not waiting.done()
+        await node.submit(enqueue("a"))
+        assert len(await waiting) == 1
+
+    def failing(_: Batch) -> Any:
+        raise apsw.FullError("the disk is full")
 
     run(body)
 

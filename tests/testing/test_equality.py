@@ -14,7 +14,7 @@ from rookery.testing.node import MemoryNode
 from tests.conftest import START, ServerProcess
 
 QUEUES = ["mail", "reports/weekly", "a b"]
-NAME = re.compile(r"[a-z]+_[0-9A-HJKMNP-TV-Z]{26}|\b[0-9a-f]{16}\b")
+NAME = re.compile(r"[a-z]+_[0-9A-HJKMNP-TV-Z]{26}|\b\d{15,19}\b")
 """Ids and lease tokens."""
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 OF_TIME = {"in", "detail", "eta", "duration_ms", "at_ns", "seq", "last_event_id", "throughput_per_min"}

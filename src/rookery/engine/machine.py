@@ -213,6 +213,11 @@ class Machine:
             return 0
         return min(queue.ready, limits.open_slots(self._ledger, queue, now))
 
+    def open_slots(self, queue_name: str, now: int) -> int:
+        """How many jobs of a queue its limits would let go, if there were enough."""
+        queue = self._ledger.find_queue(queue_name)
+        return limits.UNLIMITED if queue is None else limits.open_slots(self._ledger, queue, now)
+
     def opens_at(self, queue_name: str, now: int) -> int | None:
         """When a queue that its rate holds back opens again; None if it is not held back by that."""
         queue = self._ledger.find_queue(queue_name)

@@ -53,6 +53,8 @@ Deliver = Callable[[Any], None]
 """Takes a result, or the exception that came instead of it."""
 Entry = tuple[AnyOperation, Deliver, float]
 """The operation, who hears of its result, and when it came."""
+Join = Callable[[list[AnyOperation]], list[tuple[AnyOperation, Deliver]]]
+"""Is shown a batch, and says what else is to be done in it."""
 
 
 class Overloaded(Exception):
@@ -77,6 +79,7 @@ class Batcher:
         after_commit: Callable[[], None],
         measures: Measures,
         tracing: Tracing | None = None,
+        join: Join = lambda _: [],
     ) -> None:
         self.storage_fault: str | None = None
         self.is_committing = False
@@ -86,6 +89,7 @@ class Batcher:
         self._after_commit = after_commit
         self._measures = measures
         self._tracing = tracing
+        self._join = join
         self._waiting: deque[Entry] = deque()
         self._run: asyncio.Task[None] | None = None
 
@@ -169,7 +173,9 @@ class Batcher:
             entry = self._waiting.popleft()
             jobs += _weight(entry[0])
             entries.append(entry)
-        self._measures.batch_begins([arrival for _, _, arrival in entries], perf_counter())
+        now = perf_counter()
+        entries += [(op, deliver, now) for op, deliver in self._join([op for op, _, _ in entries])]
+        self._measures.batch_begins([arrival for _, _, arrival in entries], now)
         entries.sort(key=lambda entry: _TURN.get(type(entry[0]), _OTHERS_TURN))
         return entries
 

@@ -85,7 +85,14 @@ class Node:
         self.reads = self._make_reads()
         self.overviews = self._make_reads(threads=2)
         self._log = LocalLog(self._machine, self.clock.now)
-        self._batcher = Batcher(self._log, settings.most_waiting, self._after_commit, self.measures, tracing)
+        self._batcher = Batcher(
+            self._log,
+            settings.most_waiting,
+            self._after_commit,
+            self.measures,
+            tracing,
+            lambda ops: self._waiters.join(ops),
+        )
         self._waiters = Waiters(self._machine, self._batcher, self.clock, settings.most_claims, self.measures)
         self._timers = Timers(
             self._machine,

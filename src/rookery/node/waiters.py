@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any, Final
 
 from rookery.engine import Machine
-from rookery.engine.ops import Claim, Claimed, ClaimedJob, Release, Return, SeeWorker
+from rookery.engine.ops import AnyOperation, Claim, Claimed, ClaimedJob, Enqueue, Release, Return, SeeWorker
 from rookery.node.batcher import Batcher, Overloaded
 from rookery.node.clock import Clock
 from rookery.node.measures import Measures
@@ -138,18 +138,40 @@ class Waiters:
         self._arrivals.clear()
         self._to_look_at.clear()
 
+    def join(self, ops: list[AnyOperation]) -> list[tuple[AnyOperation, Callable[[Any], None]]]:
+        """The claims of those who wait for jobs that are about to be added: one commit is enough for both."""
+        if not self._lines:
+            return []
+        added = Counter(
+            job.queue
+            for op in ops
+            if isinstance(op, Enqueue)
+            for job in op.jobs
+            if job.queue in self._lines and job.scheduled_at is None
+        )
+        now = self._clock.now()
+        return [
+            (waiter.op, partial(self._joined, waiter))
+            for queue, count in added.items()
+            for waiter in self._next_in_line(queue, min(count, self._machine.open_slots(queue, now)))
+        ]
+
     def _wake(self, queue: str) -> None:
         """Let as many waiters of a queue try as there may be jobs for; if its rate holds it back, look again then."""
-        line = self._lines.get(queue)
-        if not line:
+        if queue not in self._lines:
             return
         now = self._clock.now()
         jobs = self._machine.claimable(queue, now)
         if jobs == 0:
             self._look_again(queue, self._machine.opens_at(queue, now), now)
             return
-        claims = 0
-        for waiter in tuple(islice(line, jobs)):
+        for waiter in self._next_in_line(queue, jobs):
+            self._batcher.put(waiter.op, partial(self._tried, waiter))
+
+    def _next_in_line(self, queue: str, jobs: int) -> list[Waiter]:
+        """Those who are to try now because there may be so many jobs. Too many newcomers at once are sent away."""
+        claims, chosen = 0, []
+        for waiter in tuple(islice(self._lines.get(queue, ()), jobs)):
             if jobs <= 0:
                 break
             claims += 1
@@ -161,7 +183,12 @@ class Waiters:
             jobs -= waiter.op.count
             if not waiter.is_trying:
                 waiter.is_trying = True
-                self._batcher.put(waiter.op, partial(self._tried, waiter))
+                chosen.append(waiter)
+        return chosen
+
+    def _joined(self, waiter: Waiter, result: Claimed | BaseException) -> None:
+        """If nothing came of the batch, there are no new jobs: the waiter waits on."""
+        self._tried(waiter, result if isinstance(result, Claimed) else Claimed([]))
 
     def _tried(self, waiter: Waiter, result: Claimed | BaseException) -> None:
         waiter.is_trying = False
