@@ -110,17 +110,19 @@ class Signature:
             raise InvalidPayload(f"{self.name}: the payload is not JSON: {error}") from None
 
     def _read_again(self, text: bytes | msgspec.Raw, first: msgspec.ValidationError) -> Any:
-        """A payload with more in it than the function names."""
-        payload = msgspec.json.decode(text)
-        more = {name for name in payload if name not in self.fields} if isinstance(payload, dict) else set()
-        ignored = more if self._more else more & FROM_THE_SERVER
-        if not ignored:
+        """A payload with more in it than the function names: the rest of it, as the text it came in."""
+        more = self._more_in(text)
+        left_out = more.keys() - self.injected.keys() if self._more else more.keys() & FROM_THE_SERVER
+        if not left_out:
             raise InvalidPayload(f"{self.name}: {_named_field(first)}") from None
+        known = {name: value for name, value in _texts(text).items() if name not in left_out}
         try:
-            known = {name: value for name, value in payload.items() if name not in ignored}
-            return msgspec.convert(known, self._record, dec_hook=_load, builtin_types=())
+            return self._decoder.decode(msgspec.json.encode(known))
         except msgspec.ValidationError as error:
             raise InvalidPayload(f"{self.name}: {_named_field(error)}") from None
+
+    def _more_in(self, text: bytes | msgspec.Raw) -> dict[str, msgspec.Raw]:
+        return {name: value for name, value in _texts(text).items() if name not in self.fields}
 
     def positional(self, text: bytes | msgspec.Raw) -> tuple[Any, ...]:
         """The arguments of a plain function."""
@@ -132,9 +134,16 @@ class Signature:
         record = self.read(text)
         arguments = {name: getattr(record, name) for name in self.fields}
         if self._more:
-            payload = msgspec.json.decode(text)
-            arguments |= {name: value for name, value in payload.items() if name not in self.fields}
+            arguments |= {name: msgspec.json.decode(value) for name, value in self._more_in(text).items()}
         return arguments
+
+
+def _texts(text: bytes | msgspec.Raw) -> dict[str, msgspec.Raw]:
+    """The fields of a payload as JSON; none if it is not an object."""
+    try:
+        return msgspec.json.decode(text, type=dict[str, msgspec.Raw])
+    except msgspec.ValidationError:
+        return {}
 
 
 def _named_field(error: msgspec.ValidationError) -> str:
