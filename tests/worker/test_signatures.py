@@ -34,7 +34,18 @@ def test_what_is_added_to_a_payload_does_not_change_how_the_rest_is_read() -> No
 
 
 def test_a_payload_cannot_give_what_is_injected() -> None:
-    def function(a: int, db: str = Depends(str), **rest: Any) -> None: ...
+    def function(a: int, db: str = Depends(lambda: "made"), **rest: Any) -> None: ...
 
     with pytest.raises(InvalidPayload, match="unknown field `db`"):
         Signature(function, "function").keywords(b'{"a": 1, "db": "mine", "x": 2}')
+
+
+@pytest.mark.parametrize("number", [b"1e999", b"9" * 5000])
+def test_a_number_that_python_cannot_read_is_a_payload_that_does_not_fit(number: bytes) -> None:
+    def named(a: Any) -> None: ...
+
+    def unnamed(**rest: Any) -> None: ...
+
+    for function in (named, unnamed):
+        with pytest.raises(InvalidPayload, match="out of range - at `a`"):
+            Signature(function, "function").keywords(b'{"a":' + number + b"}")

@@ -134,8 +134,14 @@ class Signature:
         record = self.read(text)
         arguments = {name: getattr(record, name) for name in self.fields}
         if self._more:
-            arguments |= {name: msgspec.json.decode(value) for name, value in self._more_in(text).items()}
+            arguments |= {name: self._plain(name, value) for name, value in self._more_in(text).items()}
         return arguments
+
+    def _plain(self, name: str, text: msgspec.Raw) -> Any:
+        try:
+            return msgspec.json.decode(text)
+        except msgspec.DecodeError as error:
+            raise InvalidPayload(f"{self.name}: {error} - at `{name}`") from None
 
 
 def _texts(text: bytes | msgspec.Raw) -> dict[str, msgspec.Raw]:
