@@ -2,7 +2,14 @@
 
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    AsyncExitStack,
+    ExitStack,
+    asynccontextmanager,
+    contextmanager,
+)
 from typing import Annotated, Any, Final, TypeVar, get_args, get_origin, get_type_hints, overload
 
 T = TypeVar("T")
@@ -72,6 +79,27 @@ class _Step:
         return {name: made[step] for name, step in self.needs.items()}
 
 
+# A clean-up hears of the handler's error but cannot make it undone: its answer to it is not passed on.
+def _enter(stack: ExitStack | AsyncExitStack, manager: AbstractContextManager[Any]) -> Any:
+    value = manager.__enter__()
+
+    def clean_up(*error: Any) -> None:
+        manager.__exit__(*error)
+
+    stack.push(clean_up)
+    return value
+
+
+async def _enter_async(stack: AsyncExitStack, manager: AbstractAsyncContextManager[Any]) -> Any:
+    value = await manager.__aenter__()
+
+    async def clean_up(*error: Any) -> None:
+        await manager.__aexit__(*error)
+
+    stack.push_async_exit(clean_up)
+    return value
+
+
 class Plan:
     """In which order to make what a function depends on, each provider once."""
 
@@ -124,8 +152,7 @@ class Plan:
             elif step.on_loop or all_here:
                 value = step.call(**step.arguments(made))
                 if step.has_cleanup:
-                    enter = stack.enter_async_context if step.is_async else stack.enter_context
-                    value = enter(value)
+                    value = _enter_async(stack, value) if step.is_async else _enter(stack, value)
                 made[step] = await value if step.is_async else value
         return made
 
@@ -134,7 +161,7 @@ class Plan:
         for step in self._steps.values():
             if step not in made:
                 value = step.call(**step.arguments(made))
-                made[step] = stack.enter_context(value) if step.has_cleanup else value
+                made[step] = _enter(stack, value) if step.has_cleanup else value
 
     def arguments(self, made: dict[Any, Any]) -> dict[str, Any]:
         """What the function's own parameters get."""

@@ -43,44 +43,22 @@ def run_without_loop(coroutine: Coroutine[Any, Any, T]) -> T:
 async def through_layers(
     layers: Sequence[Middleware[NewJob]], jobs: list[NewJob], send: Callable[[list[NewJob]], Awaitable[EnqueuedMany]]
 ) -> EnqueuedMany:
-    """Send many jobs at once, each through the layers; one that a layer does not pass on is left out."""
+    """Send many jobs at once, each through the layers; one that a layer does not pass on is left out.
+
+    The layers are asked one job after the other, ahead of the one request: what they get back has no id yet.
+    """
     if not layers:
         return await send(jobs)
-    loop = asyncio.get_running_loop()
-    passed: dict[int, tuple[NewJob, asyncio.Future[Enqueued]]] = {}
-    all_seen = asyncio.Event()
-    missing = len(jobs)
+    passed: list[NewJob] = []
 
-    def arrive() -> None:
-        nonlocal missing
-        missing -= 1
-        if missing <= 0:
-            all_seen.set()
+    async def core(job: NewJob) -> Enqueued:
+        passed.append(job)
+        return Enqueued(job_id="", status="pending")
 
-    async def walk(number: int, job: NewJob) -> None:
-        async def core(job: NewJob) -> Enqueued:
-            if number in passed:
-                raise RuntimeError("call_next may be called once for each job of enqueue_many")
-            passed[number] = job, loop.create_future()
-            arrive()
-            return await passed[number][1]
-
-        try:
-            await onion(layers, core)(job)
-        finally:
-            if number not in passed:
-                arrive()
-
-    try:
-        async with asyncio.TaskGroup() as walks:
-            for number, job in enumerate(jobs):
-                walks.create_task(walk(number, job))
-            if jobs:
-                await all_seen.wait()
-            in_order = [passed[number] for number in sorted(passed)]
-            sent = await send([job for job, _ in in_order]) if in_order else EnqueuedMany(job_ids=[])
-            for job_id, (_, future) in zip(sent.job_ids, in_order, strict=True):
-                future.set_result(Enqueued(job_id=job_id, status="pending"))
-    except BaseExceptionGroup as errors:
-        raise errors.exceptions[0] from None
-    return sent
+    call = onion(layers, core)
+    for job in jobs:
+        before = len(passed)
+        await call(job)
+        if len(passed) > before + 1:
+            raise RuntimeError("call_next may be called once for each job of enqueue_many")
+    return await send(passed) if passed else EnqueuedMany(job_ids=[])

@@ -15,10 +15,17 @@ class Steering(Exception):
     """What a handler returns, or raises, to say itself what becomes of its job."""
 
 
+def _require(is_right: bool, rule: str, given: object) -> None:
+    """A server would refuse the wrong type when the job has ended, and the job would run again and again."""
+    if not is_right:
+        raise TypeError(f"{rule}, not {given!r}")
+
+
 class Snooze(Steering):
     """Run the job again after a while; the attempt does not count."""
 
     def __init__(self, delay: Duration, reason: str | None = None) -> None:
+        _require(reason is None or isinstance(reason, str), "Snooze: reason must be text", reason)
         super().__init__(delay, reason)
         self.delay = format_duration(milliseconds_of(delay, "delay"))
         self.reason = reason
@@ -28,6 +35,7 @@ class Cancel(Steering):
     """The job is no longer wanted: it ends as cancelled."""
 
     def __init__(self, reason: str = "cancelled by its handler") -> None:
+        _require(isinstance(reason, str), "Cancel: reason must be text", reason)
         super().__init__(reason)
         self.reason = reason
 
@@ -36,6 +44,8 @@ class Retry(Steering):
     """The attempt has failed; try again, after a while of the handler's choice if `after` is given."""
 
     def __init__(self, after: Duration | None = None, error: str | BaseException | None = None) -> None:
+        is_error = error is None or isinstance(error, str | BaseException)
+        _require(is_error, "Retry: error must be text or an exception", error)
         super().__init__(after, error)
         self.after = None if after is None else format_duration(milliseconds_of(after, "after"))
         self.error = error

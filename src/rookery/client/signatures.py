@@ -61,7 +61,7 @@ class Signature:
         hints = _type_hints(function, name)
         parameters = inspect.signature(function).parameters.values()
         self.injected = {p.name: d for p in parameters if (d := depends_in(hints.get(p.name, Any), p.default))}
-        self._takes_more = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters)
+        self._more = next((p for p in parameters if p.kind is inspect.Parameter.VAR_KEYWORD), None)
         named = []
         for parameter in parameters:
             if parameter.kind in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL):
@@ -70,19 +70,14 @@ class Signature:
                 named.append(parameter)
         self.fields = {p.name: hints.get(p.name, Any) for p in named}
         self.required = [p.name for p in named if p.default is p.empty]
-        self._order = inspect.Signature([p.replace(annotation=p.empty) for p in named])
-        if self._takes_more:
-            more = inspect.Parameter("more", inspect.Parameter.VAR_KEYWORD)
-            self._order = self._order.replace(parameters=[*named, more])
+        self._order = inspect.Signature([*named, self._more] if self._more else named)
         self.plan = Plan(self.injected, name)
         self._record = _record(name, named, self.fields)
         try:
             self._decoder = msgspec.json.Decoder(self._record, dec_hook=_load)
         except TypeError as error:
             raise BadSignature(f"{name}: {error}") from None
-        self._is_positional = not self._takes_more and all(
-            p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD for p in named
-        )
+        self._is_positional = not self._more and all(p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD for p in named)
         self.is_plain = self._is_positional and not self.injected
         """Whether a call takes the payload's fields in order and nothing else."""
 
@@ -92,10 +87,11 @@ class Signature:
             if name in self.injected:
                 raise TypeError(f"{self.name}: {name} is injected when the job runs, it cannot be enqueued")
         try:
-            bound = self._order.bind(*args, **kwargs).arguments
+            payload = self._order.bind(*args, **kwargs).arguments
         except TypeError as error:
             raise TypeError(f"{self.name}: {error}") from None
-        payload: dict[str, Any] = {**bound, **bound.pop("more", {})} if self._takes_more else bound
+        if self._more:
+            payload.update(payload.pop(self._more.name, {}))
         text = json_of(payload, f"{self.name}: the payload")
         try:
             self.read(text)
@@ -114,17 +110,19 @@ class Signature:
             raise InvalidPayload(f"{self.name}: the payload is not JSON: {error}") from None
 
     def _read_again(self, text: bytes | msgspec.Raw, first: msgspec.ValidationError) -> Any:
-        """A payload with more in it than the function names."""
-        payload = msgspec.json.decode(text)
-        more = {name for name in payload if name not in self.fields} if isinstance(payload, dict) else set()
-        ignored = more if self._takes_more else more & FROM_THE_SERVER
-        if not ignored:
+        """A payload with more in it than the function names: the rest of it, as the text it came in."""
+        more = self._more_in(text)
+        left_out = more.keys() - self.injected.keys() if self._more else more.keys() & FROM_THE_SERVER
+        if not left_out:
             raise InvalidPayload(f"{self.name}: {_named_field(first)}") from None
+        known = {name: value for name, value in _texts(text).items() if name not in left_out}
         try:
-            known = {name: value for name, value in payload.items() if name not in ignored}
-            return msgspec.convert(known, self._record, dec_hook=_load, builtin_types=())
+            return self._decoder.decode(msgspec.json.encode(known))
         except msgspec.ValidationError as error:
             raise InvalidPayload(f"{self.name}: {_named_field(error)}") from None
+
+    def _more_in(self, text: bytes | msgspec.Raw) -> dict[str, msgspec.Raw]:
+        return {name: value for name, value in _texts(text).items() if name not in self.fields}
 
     def positional(self, text: bytes | msgspec.Raw) -> tuple[Any, ...]:
         """The arguments of a plain function."""
@@ -135,10 +133,23 @@ class Signature:
         """The arguments by name, without those that are injected."""
         record = self.read(text)
         arguments = {name: getattr(record, name) for name in self.fields}
-        if self._takes_more:
-            payload = msgspec.json.decode(text)
-            arguments |= {name: value for name, value in payload.items() if name not in self.fields}
+        if self._more:
+            arguments |= {name: self._plain(name, value) for name, value in self._more_in(text).items()}
         return arguments
+
+    def _plain(self, name: str, text: msgspec.Raw) -> Any:
+        try:
+            return msgspec.json.decode(text)
+        except msgspec.DecodeError as error:
+            raise InvalidPayload(f"{self.name}: {error} - at `{name}`") from None
+
+
+def _texts(text: bytes | msgspec.Raw) -> dict[str, msgspec.Raw]:
+    """The fields of a payload as JSON; none if it is not an object."""
+    try:
+        return msgspec.json.decode(text, type=dict[str, msgspec.Raw])
+    except msgspec.ValidationError:
+        return {}
 
 
 def _named_field(error: msgspec.ValidationError) -> str:
