@@ -4,7 +4,6 @@ import asyncio
 import gc
 import logging
 import os
-import signal
 import sys
 from typing import Any, Final, Literal
 
@@ -197,9 +196,7 @@ def load(settings: WorkerSettings) -> Worker:
 
 async def _run(settings: WorkerSettings) -> int:
     worker = load(settings)
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, worker.stop, number)
+    worker.stop_at_signals()
     checks = {
         "/healthz": lambda: None,
         "/readyz": lambda: None if worker.is_ready else "stopping" if worker.is_stopping else "not connected",

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import os
 import secrets
+import signal
 import socket
 from collections import deque
 from collections.abc import Callable
@@ -120,7 +121,7 @@ class Worker:
         return 0 if self.is_stopping else max(0, self.credit.window - self.in_hand)
 
     async def run(self) -> int:
-        """Run jobs until `stop`; the exit code."""
+        """Run jobs until `stop`; the exit code, 0 if every job that had begun has ended."""
         self.check()
         self._loop = asyncio.get_running_loop()
         self.credit = Credit(self.concurrency, monotonic())
@@ -137,6 +138,20 @@ class Worker:
             self._heartbeats.start()
             self._line = Line(self)
             return await self._work(self._line)
+
+    def run_sync(self) -> int:
+        """The same without an event loop, in the main thread of a program; SIGINT and SIGTERM stop it."""
+
+        async def run_until_signalled() -> int:
+            self.stop_at_signals()
+            return await self.run()
+
+        return asyncio.run(run_until_signalled())
+
+    def stop_at_signals(self) -> None:
+        """Let SIGINT and SIGTERM stop it, if this is the loop of the main thread."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, self.stop, number)
 
     def stop(self, signal_number: int = 0) -> None:
         """Take no more jobs and finish those that run. Told a second time, hand them back and end at once."""
