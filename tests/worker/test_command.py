@@ -1,6 +1,7 @@
 """`rookery worker` as a command: finding the app, checking it, several processes, reloading."""
 
 import os
+import re
 import signal
 import textwrap
 from pathlib import Path
@@ -50,10 +51,29 @@ def test_an_app_that_is_not_there_is_explained(tmp_path: Path, name: str, said: 
 
 
 def test_a_module_that_fails_while_it_is_loaded_shows_where(tmp_path: Path) -> None:
-    code, output = run(tmp_path, "jobs:app", "--check", code="import nothing_like_this")
+    code, output = run(tmp_path, "jobs:app", "--check", code="x = 1\nimport nothing_like_this")
 
     assert code == 1
-    assert "jobs needs a module that is not there: No module named 'nothing_like_this'" in output
+    missing = "jobs needs a module that is not there: No module named 'nothing_like_this'"
+    assert f"{missing} ({tmp_path}/jobs.py, line 2)" in output
+
+
+@pytest.mark.parametrize(
+    ("code", "line", "said"),
+    [
+        (f"{CODE}\n@app.job(queue='greet')\ndef other(): ...", 10, "ValueError: queue 'greet' has two functions"),
+        ("x = 1\ndef broken(:", 2, "SyntaxError: invalid syntax"),
+        ("from rookery import App\nApp().job(que='x')", 2, "TypeError: job() has no option"),
+    ],
+)
+def test_a_mistake_in_the_module_is_shown_without_the_frames_of_others(
+    tmp_path: Path, code: str, line: int, said: str
+) -> None:
+    status, output = run(tmp_path, "jobs:app", code=code)
+
+    assert status == 1
+    assert re.findall(r'File "(.*)", line (\d+)', output) == [(f"{tmp_path}/jobs.py", str(line))]
+    assert output.splitlines()[-1].startswith(f"Error: cannot load jobs: {said}")
 
 
 @pytest.mark.parametrize(

@@ -150,7 +150,10 @@ def command(obj: dict[str, Any], /, app_name: str, **options: Any) -> None:
     _set_up_logging(log_level)
     try:
         sys.exit(_do(WorkerSettings(app_name, **options), log_level))
-    except (CannotStart, NoSuchApp) as error:
+    except NoSuchApp as error:
+        click.echo(error.backtrace, err=True, nl=False)
+        raise click.ClickException(str(error)) from None
+    except CannotStart as error:
         raise click.ClickException(str(error)) from None
 
 
