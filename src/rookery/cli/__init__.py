@@ -1,5 +1,7 @@
 """The `rookery` command. Each subcommand is loaded only when it is used, so that help comes at once."""
 
+import errno
+import os
 import sys
 from importlib import import_module
 from io import TextIOWrapper
@@ -74,6 +76,7 @@ _ENTRIES: Final = {name: entry for group in COMMANDS.values() for name, entry in
 
 INTERRUPTED: Final = 130
 """The exit code after Ctrl-C."""
+UNWRITABLE: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 class LazyGroup(SwitchGroup):
@@ -90,6 +93,21 @@ class LazyGroup(SwitchGroup):
         module, _, name = _ENTRIES[cmd_name].place.partition(":")
         command: click.Command = getattr(import_module(f"rookery.cli.{module}"), name)
         return command
+
+    def main(self, *args: Any, **options: Any) -> Any:
+        """Run the command line; a result that cannot be written ends it with a message."""
+        try:
+            return super().main(*args, **options)
+        except OSError as error:
+            if error.errno not in UNWRITABLE or error.filename is not None:
+                raise
+            _forget_output()
+            click.echo(f"Error: cannot write: {os.strerror(error.errno)}", err=True)
+            sys.exit(1)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """`help` in front is `--help` behind."""
+        return super().parse_args(ctx, [*args[1:], "--help"] if args[:1] == ["help"] else args)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; Ctrl-C ends it as it ends other programs."""
@@ -124,6 +142,13 @@ class LazyGroup(SwitchGroup):
             CompletionItem(name, help=entry.text) for name, entry in _ENTRIES.items() if name.startswith(incomplete)
         ]
         return names + click.Command.shell_complete(self, ctx, incomplete)
+
+
+def _forget_output() -> None:
+    """What could not be written is not to be tried again when the program ends."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 def _print_version(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> None:

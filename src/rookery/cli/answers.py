@@ -1,13 +1,13 @@
 """What a server answers, as it came: JSON text that is shown without being changed, or read for a table."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final, TypeVar
 from urllib.parse import quote
 
 import click
 import msgspec
 
-from rookery.cli.remote import TIMEOUT, Remote
+from rookery.cli.remote import TIMEOUT, Remote, Unexpected
 
 T = TypeVar("T")
 
@@ -38,7 +38,7 @@ def read(answer: msgspec.Raw, kind: type[T]) -> T:
     try:
         return msgspec.json.decode(answer, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise _unexpected(error) from None
+        raise Unexpected(error) from None
 
 
 def pretty(answer: msgspec.Raw) -> bytes:
@@ -46,24 +46,9 @@ def pretty(answer: msgspec.Raw) -> bytes:
     try:
         return msgspec.json.format(bytes(answer), indent=2)
     except msgspec.DecodeError as error:
-        raise _unexpected(error) from None
+        raise Unexpected(error) from None
 
 
 def report(answer: msgspec.Raw, is_json: bool, text: str) -> None:
     """Say how it went: the answer itself, or a line."""
     click.echo(pretty(answer) if is_json else text)
-
-
-def events(parts: Iterator[bytes]) -> Iterator[bytes]:
-    """The data of server-sent events, from the parts of a stream."""
-    rest = b""
-    for part in parts:
-        *frames, rest = (rest + part).split(b"\n\n")
-        for frame in frames:
-            for line in frame.splitlines():
-                if line.startswith(b"data:"):
-                    yield line.removeprefix(b"data:").strip()
-
-
-def _unexpected(error: Exception) -> click.ClickException:
-    return click.ClickException(f"the server's answer is not what it should be: {error}")

@@ -1,5 +1,6 @@
 """What people give to commands: JSON, times, numbers, names of queues and jobs."""
 
+import os
 import sys
 from collections.abc import Callable
 from datetime import datetime
@@ -13,6 +14,8 @@ from click.shell_completion import CompletionItem
 
 from rookery.cli.flags import Command, remote_of
 from rookery.model.instants import BadInstant, parse_bound
+from rookery.model.job import PRIORITY_RANKS
+from rookery.model.names import queue_name_fault
 
 COMPLETION_PATIENCE: Final = 0.3
 """Seconds after which a shell that wants names of queues goes without."""
@@ -30,6 +33,19 @@ class NameType(click.ParamType[str]):
         """The name."""
         if not value.strip():
             self.fail("must not be blank", param, ctx)
+        return str(value)
+
+
+class NewQueueType(click.ParamType[str]):
+    """The name of a queue that may not be there yet."""
+
+    name = "queue"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name, if a queue can have it."""
+        fault = queue_name_fault(value)
+        if fault:
+            self.fail(f"the name of a queue {fault}", param, ctx)
         return str(value)
 
 
@@ -105,12 +121,25 @@ class PriorityType(click.ParamType[str | int]):
         return int(value) if str(value).isascii() and str(value).isdigit() else str(value)
 
 
+class KnownPriorityType(PriorityType):
+    """A priority that jobs can have."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str | int:
+        """The name, or the number."""
+        priority = super().convert(value, param, ctx)
+        if priority not in PRIORITY_RANKS and priority not in PRIORITY_RANKS.values():
+            self.fail(f"{value!r} is not critical, high, normal, 0, 1 or 2", param, ctx)
+        return priority
+
+
 JOB_ID: Final = NameType("job-id")
 TEXT: Final = NameType("text")
 QUEUE: Final = QueueType("queue")
+NEW_QUEUE: Final = NewQueueType()
 TIME: Final = TimeType()
 NUMBER: Final = NumberType()
 PRIORITY: Final = PriorityType()
+KNOWN_PRIORITY: Final = KnownPriorityType()
 
 
 def queue_argument(name: str = "queue") -> Callable[[Command], Command]:
@@ -126,6 +155,8 @@ def job_argument(function: Command) -> Command:
 def json_text(given: str, what: str) -> msgspec.Raw:
     """JSON from the command line, from stdin (`-`) or from a file (`@file`), not changed in any way."""
     text = _text(given, what)
+    if not text.strip():
+        raise click.ClickException(f"{what} is not valid JSON: it is empty")
     try:
         text.decode()
         msgspec.json.decode(text, type=msgspec.Raw)
@@ -145,11 +176,18 @@ def is_terminal(stream: TextIO | None) -> bool:
     return stream is not None and stream.isatty()
 
 
+def has_colours() -> bool:
+    """Whether whoever reads stdout in a terminal wants colours, and the terminal has them."""
+    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
 def _text(given: str, what: str) -> bytes:
     if given == "-":
         return read_stdin()
     if not given.startswith("@"):
         return given.encode()
+    if given == "@":
+        raise click.ClickException(f"{what}: the name of a file is missing behind @")
     try:
         return Path(given[1:]).read_bytes()
     except OSError as error:

@@ -11,8 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
+import msgspec
 from click.core import ParameterSource
 
+from rookery.cli.answers import ask, read
+from rookery.cli.arguments import NEW_QUEUE
 from rookery.cli.flags import DURATION, Command, SwitchCommand, client_flags
 from rookery.cli.load.settings import MATRIX, PROTOCOLS, Settings
 from rookery.cli.remote import Remote
@@ -33,8 +36,24 @@ _PRESETS: Final[dict[str, dict[str, Any]]] = {
     "single-node": {"jobs": 10_000, "concurrency": 10, "workers": 1, "worker_queues": False},
     "cluster": {"jobs": 50_000, "concurrency": 50, "workers": 5, "worker_queues": True},
 }
-_UNFINISHED: Final = ("pending", "active", "held", "scheduled", "retrying")
 _THROWAWAY_FLAGS: Final = ("--durability=full", "--rate-limit-enabled=false", "--stream-max-fps=1000000")
+
+
+class MeasuredQueue(msgspec.Struct):
+    """A queue that is there already."""
+
+    name: str
+    paused: bool = False
+    pending: int = 0
+    active: int = 0
+    held: int = 0
+    scheduled: int = 0
+    retrying: int = 0
+
+    @property
+    def unfinished(self) -> int:
+        """How many of its jobs have not ended."""
+        return self.pending + self.active + self.held + self.scheduled + self.retrying
 
 
 def _size(flag: str, most: int, help: str) -> Callable[[Command], Command]:
@@ -60,7 +79,9 @@ def _size(flag: str, most: int, help: str) -> Callable[[Command], Command]:
 )
 @click.option("--workers", type=click.IntRange(1, MOST_CONNECTIONS), default=1, show_default=True, help="Workers.")
 @click.option("--worker-queues", is_flag=True, help="Give each worker a queue of its own: QUEUE.1, QUEUE.2, …")
-@click.option("--queue", default="bench.q", show_default=True, help="The queue; it must have no jobs to run.")
+@click.option(
+    "--queue", type=NEW_QUEUE, default="bench.q", show_default=True, help="The queue; it must have no jobs to run."
+)
 @_size("--enqueue-batch-size", MOST_NEW_JOBS, "Jobs of one enqueue.")
 @_size("--fetch-batch-size", MOST_AT_ONCE, "Jobs of one fetch; of a stream: for each of a worker's share, up to 512.")
 @_size("--ack-batch-size", MOST_AT_ONCE, "Jobs of one ack.")
@@ -168,20 +189,23 @@ def _check_health(remote: Remote) -> None:
         with closing(transport):
             answer = transport.send(Request("GET", "/healthz", no_answer))
     except (ServerUnreachable, ValueError) as error:
-        raise click.ClickException(f"cannot talk to {remote.url}: {error}") from None
+        raise remote.unreachable(error) from None
     if answer.status != 200:
         raise click.ClickException(f"the server is not healthy: it answers {answer.status} to /healthz")
 
 
 def _check_queues(remote: Remote, settings: Settings) -> None:
     """The workers end whatever they are handed, so there must be nothing of anybody else."""
-    for queue in remote.call("GET", "/queues"):
-        waiting = sum(queue[state] for state in _UNFINISHED)
-        if queue["name"] in settings.queues and waiting:
+    for queue in read(ask(remote, "GET", "/queues"), list[MeasuredQueue]):
+        if queue.name not in settings.queues:
+            continue
+        if queue.unfinished:
             raise click.ClickException(
-                f"queue {queue['name']} has {waiting} jobs that are not finished, and they would be ended: "
+                f"queue {queue.name} has {queue.unfinished} jobs that are not finished, and they would be ended: "
                 f"name another one by --queue, or clear it"
             )
+        if queue.paused:
+            raise click.ClickException(f"queue {queue.name} is paused: name another one by --queue, or resume it")
 
 
 def _show(settings: Settings, is_own: bool) -> None:

@@ -7,7 +7,7 @@ from typing import Any, Final
 import click
 import msgspec
 
-from rookery.cli.answers import LONG_WORK, ask, events, pretty, read
+from rookery.cli.answers import LONG_WORK, ask, pretty, read
 from rookery.cli.arguments import JOB_ID, QUEUE, is_terminal, json_text, read_stdin
 from rookery.cli.flags import SwitchCommand, client_flags
 from rookery.cli.progress import Progress
@@ -144,9 +144,12 @@ def _deed(
             raise click.UsageError(f"{action} takes no argument (ids of jobs stand behind --)", ctx)
         return {"action": action}
     field, what, value, flag, kind = wanted[action]
-    if (argument is None) == (value is None):
+    if argument is not None and value is not None:
+        raise click.UsageError(f"{action} takes {what} as an argument or with {flag}: both were given", ctx)
+    if argument is None and value is None:
         raise click.UsageError(f"{action} takes {what}, as an argument or with {flag}", ctx)
-    return {"action": action, field: value if argument is None else kind.convert(argument, None, ctx)}
+    place = next(parameter for parameter in ctx.command.params if parameter.name == "argument")
+    return {"action": action, field: value if argument is None else kind.convert(argument, place, ctx)}
 
 
 def _targets(ctx: click.Context, filter: str | None) -> dict[str, Any]:
@@ -158,6 +161,9 @@ def _targets(ctx: click.Context, filter: str | None) -> dict[str, Any]:
         return {"filter": wanted}
     given = ctx.meta.get(_AFTER_DASHES)
     if given:
+        for id in given:
+            if id.startswith("--"):
+                raise click.UsageError(f"behind -- there are ids of jobs: put {id} in front of it", ctx)
         ids = [JOB_ID.convert(id, None, ctx) for id in given]
     else:
         ids = [] if is_terminal(sys.stdin) else read_ids(read_stdin())
@@ -198,7 +204,7 @@ def _listen(remote: Remote, path: str, bar: Progress) -> None:
     """Show the progress as the server tells it, for as long as it does."""
     try:
         with remote.stream("GET", f"{path}/progress", silence=LONGEST_SILENCE) as answer:
-            for data in events(answer.iter_raw()):
+            for data in answer.events():
                 _show(read(msgspec.Raw(data), Record), bar)
     except (Unreachable, Refused):
         return

@@ -8,6 +8,8 @@ from typing import Final
 import click
 from click.shell_completion import BashComplete, FishComplete, ShellComplete, ZshComplete
 
+from rookery.cli.flags import PlainCommand, log_flag
+
 PROGRAM: Final = "rookery"
 VARIABLE: Final = "_ROOKERY_COMPLETE"
 """By which the script asks the command what may come next."""
@@ -20,8 +22,9 @@ STEPS: Final = {
 }
 
 
-@click.command("completion")
+@click.command("completion", cls=PlainCommand)
 @click.argument("shell", type=click.Choice(list(SHELLS)), required=False)
+@log_flag
 @click.pass_context
 def command(ctx: click.Context, /, shell: str | None) -> None:
     """Print the script that lets SHELL complete commands and flags of rookery. Without SHELL it is the one of $SHELL.

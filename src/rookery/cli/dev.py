@@ -14,7 +14,8 @@ from typing import Any, Final, NamedTuple
 import click
 
 from rookery.cli import INTERRUPTED
-from rookery.cli.flags import ADDRESS, DURATION, LOG_LEVELS
+from rookery.cli.arguments import has_colours
+from rookery.cli.flags import ADDRESS, DURATION, LOG_LEVELS, PlainCommand
 from rookery.cli.remote import Remote, Unreachable
 
 COLOURS: Final = {"server": "cyan", "worker": "magenta", "dev": "bright_black"}
@@ -87,7 +88,7 @@ class Child:
                 os.killpg(self.process.pid, signal.SIGKILL)
 
 
-@click.command("dev")
+@click.command("dev", cls=PlainCommand)
 @click.argument("app_name", metavar="MODULE:APP")
 @click.option(
     "--bind",
@@ -224,7 +225,7 @@ class _Development:
         hint = "--bind takes another address"
         try:
             Remote(f"http://{self._bracketed(self._reachable_host)}:{self._port}", None, None).call("GET", "/info")
-        except (click.ClickException, ValueError) as error:
+        except click.ClickException as error:
             reason = "does not answer" if isinstance(error, Unreachable) else "is no job server"
             raise click.ClickException(
                 f"something on {url} {reason}: it is in use by another program ({hint})"
@@ -259,4 +260,5 @@ class _Development:
         self._show("dev", text)
 
     def _show(self, name: str, text: str) -> None:
-        click.echo(f"{click.style(f'{name:>6} │', fg=COLOURS[name])} {text}")
+        label = f"{name:>6} │"
+        click.echo(f"{click.style(label, fg=COLOURS[name]) if has_colours() else label} {text}")

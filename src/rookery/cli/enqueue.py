@@ -6,7 +6,7 @@ import click
 import msgspec
 
 from rookery.cli.answers import ask, read, report
-from rookery.cli.arguments import NUMBER, PRIORITY, TIME, json_text, queue_argument
+from rookery.cli.arguments import NUMBER, PRIORITY, TEXT, TIME, json_text, queue_argument
 from rookery.cli.flags import SwitchCommand, client_flags
 from rookery.cli.remote import Remote
 
@@ -22,7 +22,7 @@ class Enqueued(msgspec.Struct):
 @queue_argument()
 @click.argument("payload")
 @click.option("--priority", type=PRIORITY, help="critical, high or normal (default).")
-@click.option("--unique-key", help="Add no second job while one of the queue holds this key.")
+@click.option("--unique-key", type=TEXT, help="Add no second job while one of the queue holds this key.")
 @click.option("--unique-period", type=int, metavar="SEC", help="For how long the key is held at the most.")
 @click.option(
     "--unique-on-conflict",
@@ -36,13 +36,15 @@ class Enqueued(msgspec.Struct):
 @click.option("--retry-backoff", metavar="KIND", help="none, fixed, linear or exponential (default).")
 @click.option("--retry-base-delay", metavar="DUR", help="The first delay between attempts.  [server's default: 5s]")
 @click.option("--retry-max-delay", metavar="DUR", help="The longest delay between attempts.  [server's default: 10m]")
-@click.option("--depends-on", metavar="ID", multiple=True, help="A job that must have completed first; repeatable.")
+@click.option(
+    "--depends-on", type=TEXT, metavar="ID", multiple=True, help="A job that must have completed first; repeatable."
+)
 @click.option("--chain", metavar="JSON", help='Jobs that follow: {"steps": [...], "on_failure": ..., "on_exit": ...}.')
 @click.option("--agent-max-iterations", type=int, metavar="N", help="An agent job: held after so many iterations.")
 @click.option("--agent-max-cost-usd", type=NUMBER, metavar="X", help="An agent job: held when it has cost more.")
 @click.option("--agent-iteration-timeout", metavar="DUR", help="An agent job: how long an iteration should take.")
-@click.option("--parent-id", metavar="ID", help="A free link to another job.")
-@click.option("--job-id", metavar="ID", help="An id of your own; refused if it is taken.")
+@click.option("--parent-id", type=TEXT, metavar="ID", help="A free link to another job.")
+@click.option("--job-id", type=TEXT, metavar="ID", help="An id of your own; refused if it is taken.")
 @client_flags
 def command(
     remote: Remote,

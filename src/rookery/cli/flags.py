@@ -32,6 +32,8 @@ class DurationType(click.ParamType[int]):
         """Milliseconds."""
         if isinstance(value, int):
             return value
+        if value.strip() == "0":
+            return 0
         try:
             return parse_duration(value)
         except BadDuration as error:
@@ -96,7 +98,22 @@ def switch(name: str, default: bool, help: str, *, hidden: bool = False) -> Call
     )
 
 
-class SwitchCommand(click.Command):
+class PlainCommand(click.Command):
+    """A command that shows its usage with every usage error."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the command line."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            error.ctx = error.ctx or ctx
+            if isinstance(error, click.NoSuchOption) and error.option_name[1:2].isdigit():
+                hint = f"Put -- in front of arguments that begin with -, like -- {error.option_name}"
+                raise click.NoSuchOption(error.option_name, f"{error.message} {hint}", ctx=ctx) from None
+            raise
+
+
+class SwitchCommand(PlainCommand):
     """A command whose switches may be set as well: `--force` is `--force=true`, and `--force=false` takes it back."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -147,7 +164,7 @@ class SwitchGroup(SwitchCommand, click.Group):
 
 
 def output_flags(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`--output json`, or `--output-json` for short: the command is told whether it `is_json`."""
+    """`--output json`, or `--output-json` for short: the command is told whether it `is_json`. And `--log-level`."""
 
     @wraps(function)
     def command(*args: Any, form: str, output_json: bool, **options: Any) -> Any:
@@ -155,27 +172,33 @@ def output_flags(function: Callable[..., Any]) -> Callable[..., Any]:
         is_json = chosen(ctx, "output_json") or chosen(ctx, "form") == "json"
         return function(*args, is_json=is_json, **options)
 
-    return _with_flags(command, _output_flags())
+    return _with_flags(log_flag(command), _output_flags())
 
 
 def client_flags(function: Callable[..., Any]) -> Callable[..., Any]:
     """The flags of every command that talks to a server: the command gets a `remote` and what `output_flags` gives."""
 
     @wraps(function)
-    def command(
-        *args: Any, server: str, api_key: str | None, namespace: str | None, log_level: str | None, **options: Any
-    ) -> Any:
-        ctx = click.get_current_context()
-        if chosen(ctx, "log_level") == "debug":
-            logging.basicConfig(stream=sys.stderr, format="%(message)s")
-            logging.getLogger("rookery").setLevel(logging.DEBUG)
+    def command(*args: Any, server: str, api_key: str | None, namespace: str | None, **options: Any) -> Any:
         try:
-            return function(*args, remote=remote_of(ctx), **options)
+            return function(*args, remote=remote_of(click.get_current_context()), **options)
         except UnicodeEncodeError:
             raise click.ClickException("an argument is not valid UTF-8") from None
 
-    log_flag = click.option("--log-level", type=LOG_LEVELS, help="What goes to stderr; debug shows every request.")
-    return output_flags(_with_flags(command, (*_server_flags(), log_flag)))
+    return output_flags(_with_flags(command, _server_flags()))
+
+
+def log_flag(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`--log-level`: with debug the requests are shown."""
+
+    @wraps(function)
+    def command(*args: Any, log_level: str | None, **options: Any) -> Any:
+        if chosen(click.get_current_context(), "log_level") == "debug":
+            logging.basicConfig(stream=sys.stderr, format="%(message)s")
+            logging.getLogger("rookery").setLevel(logging.DEBUG)
+        return function(*args, **options)
+
+    return click.option("--log-level", type=LOG_LEVELS, help="What goes to stderr; debug shows every request.")(command)
 
 
 def root_flags(function: Callable[..., Any]) -> Callable[..., Any]:

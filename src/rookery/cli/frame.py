@@ -63,7 +63,7 @@ def _print_throughput(overview: Overview) -> None:
     rows = []
     for name in ("enqueued", "completed", "failed"):
         values = [minute[name] for minute in overview.throughput]
-        rows.append([name, last_minute(overview.throughput, name), max(values), sum(values), spark(values)])
+        rows.append([name, last_minute(overview.throughput, name), max(values, default=0), sum(values), spark(values)])
     Table("THROUGHPUT", "JOBS/MIN", "PEAK", "HOUR", "LAST 60 MINUTES").show(rows)
 
 

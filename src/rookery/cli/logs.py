@@ -4,14 +4,15 @@ import json
 import sys
 import time
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypedDict
 
 import click
 
-from rookery.cli.answers import events, segment
+from rookery.cli.answers import segment
+from rookery.cli.arguments import has_colours, is_terminal, job_argument
 from rookery.cli.figures import without_controls
 from rookery.cli.flags import SwitchCommand, client_flags
-from rookery.cli.remote import Remote, Unreachable
+from rookery.cli.remote import Remote, Unreachable, checked, unpack
 
 PAGE: Final = 1000
 SILENCE: Final = 45.0
@@ -31,6 +32,24 @@ _SEVERITIES: Final = {
     "fatal": 5,
 }
 _COLOURS: Final = {0: "bright_black", 1: "bright_black", 3: "yellow", 4: "red", 5: "red"}
+
+
+class Line(TypedDict):
+    """What is needed of a line."""
+
+    n: int
+    at: str
+    level: str
+    message: str
+    attempt: int
+
+
+class Page(TypedDict):
+    """Some of the lines."""
+
+    lines: list[Line]
+    dropped: int
+    next_after: int | None
 
 
 class Wanted(NamedTuple):
@@ -55,7 +74,7 @@ class Wanted(NamedTuple):
 
 
 @click.command("logs", cls=SwitchCommand)
-@click.argument("job_id")
+@job_argument
 @click.option("--follow", "-f", is_flag=True, help="Go on as lines come, until the job has ended.")
 @click.option("--after", type=click.IntRange(min=0), default=0, help="Only lines with a greater number.")
 @click.option("--limit", type=click.IntRange(min=1), help="At most so many lines.  [default: all]")
@@ -70,39 +89,41 @@ def command(
     """
     wanted = Wanted(job_id, after, limit, level.strip().lower() if level else None)
     lines = _followed(remote, wanted) if follow else _pages(remote, wanted)
-    chosen = _first(lines, limit)
-    if not is_json:
-        for line in chosen:
-            click.echo(shown(line, is_terminal=sys.stdout.isatty()))
-    elif follow:
-        for line in chosen:
-            click.echo(json.dumps(line, ensure_ascii=False))
-    else:
+    chosen = _first(lines, wanted)
+    if is_json and not follow:
         click.echo(json.dumps(list(chosen), indent=2, ensure_ascii=False))
+        return
+    for line in chosen:
+        click.echo(json.dumps(line, ensure_ascii=False) if is_json else shown(line))
 
 
-def shown(line: dict[str, Any], *, is_terminal: bool) -> str:
+def shown(line: dict[str, Any]) -> str:
     """`2026-02-10T12:00:00.000Z INFO [attempt 1] begun`."""
     level, message = line["level"].upper(), line["message"]
-    if is_terminal:
-        level = click.style(without_controls(level), fg=_COLOURS.get(_SEVERITIES.get(line["level"], 2)))
-        message = without_controls(message)
+    if is_terminal(sys.stdout):
+        level, message = without_controls(level), without_controls(message)
+        if has_colours():
+            level = click.style(level, fg=_COLOURS.get(_SEVERITIES.get(line["level"], 2)))
     return f"{line['at']} {level} [attempt {line['attempt']}] {message}"
 
 
-def _first(lines: Iterator[dict[str, Any]], limit: int | None) -> Iterator[dict[str, Any]]:
+def _first(lines: Iterator[dict[str, Any]], wanted: Wanted) -> Iterator[dict[str, Any]]:
     """At most so many; nothing is asked for behind the last."""
+    number = 0
     for number, line in enumerate(lines, 1):
         yield line
-        if number == limit:
+        if number == wanted.limit:
             return
+    # Levels are free text, so that a mistaken one looks like one that no line has.
+    if wanted.level is not None and not number:
+        click.echo(f"No line has level {wanted.level!r}, or a more severe one", err=True)
 
 
 def _pages(remote: Remote, wanted: Wanted) -> Iterator[dict[str, Any]]:
     after: int | None = wanted.after
     size = PAGE if wanted.limit is None or wanted.level is not None else min(PAGE, wanted.limit)
     while after is not None:
-        page = remote.call("GET", wanted.path, params={"after": str(after), "limit": str(size)})
+        page = remote.call("GET", wanted.path, params={"after": str(after), "limit": str(size)}, shape=Page)
         if after == wanted.after and page["dropped"] > after:
             _say_dropped(page["dropped"] - after)
         yield from filter(wanted.takes, page["lines"])
@@ -116,16 +137,17 @@ def _followed(remote: Remote, wanted: Wanted) -> Iterator[dict[str, Any]]:
         try:
             with remote.stream("GET", f"{wanted.path}/stream", params={"after": str(after)}, silence=SILENCE) as answer:
                 is_known, failures, is_away = True, 0, False
-                for event in map(json.loads, events(answer.iter_raw())):
-                    match event:
+                for data in answer.events():
+                    match unpack(data):
                         case {"state": state}:
                             click.echo(f"Job {state}", err=True)
                             return
-                        case {"dropped": count}:
+                        case {"dropped": int(count)}:
                             _say_dropped(count)
-                        case {"n": after}:
-                            if wanted.takes(event):
-                                yield event
+                        case line:
+                            after = checked(line, Line)["n"]
+                            if wanted.takes(line):
+                                yield line
         except Unreachable as error:
             if not is_known:
                 raise

@@ -1,7 +1,7 @@
 """What `rookery top` shows: queues, workers, throughput and the jobs that failed last, read from a server at one go."""
 
 import time
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypedDict
 
 from rookery.cli.remote import Remote
 
@@ -10,6 +10,59 @@ LONGEST_KEPT: Final = 30.0
 """Seconds after which failures are read again even if no count has changed."""
 
 Row = dict[str, Any]
+
+
+class QueueRow(TypedDict):
+    """What is needed of a queue."""
+
+    name: str
+    pending: int
+    active: int
+    held: int
+    retrying: int
+    dead: int
+    completed: int
+    failed: int
+    enqueued: int
+    oldest_pending_at: str | None
+    paused: bool
+
+
+class WorkerRow(TypedDict):
+    """What is needed of a worker."""
+
+    id: str
+    hostname: str | None
+    active_jobs: int
+    last_heartbeat: str | None
+    queues: list[str]
+
+
+class MinuteRow(TypedDict):
+    """What happened in a minute."""
+
+    enqueued: int
+    completed: int
+    failed: int
+
+
+class FailedRow(TypedDict):
+    """What is needed of a job that has failed."""
+
+    id: str
+    queue: str
+    state: str
+    attempt: int
+    max_retries: int
+    created_at: str
+    failed_at: str | None
+    last_error: str | None
+
+
+class FailedRows(TypedDict):
+    """Some of them."""
+
+    jobs: list[FailedRow]
 
 
 class Overview(NamedTuple):
@@ -30,9 +83,9 @@ class Overview(NamedTuple):
 
 def read_overview(remote: Remote, before: Overview | None = None) -> Overview:
     """How a server is now. Failures carry their payloads, so they are only read when there may be new ones."""
-    queues = remote.call("GET", "/queues")
-    workers = remote.call("GET", "/workers")
-    throughput = remote.call("GET", "/metrics/throughput")
+    queues = remote.call("GET", "/queues", shape=list[QueueRow])
+    workers = remote.call("GET", "/workers", shape=list[WorkerRow])
+    throughput = remote.call("GET", "/metrics/throughput", shape=list[MinuteRow])
     now = time.time()
     counts = tuple(sum(queue[name] for queue in queues) for name in ("dead", "retrying", "failed", "enqueued"))
     if before is not None and before.counts == counts and now - before.failures_at < LONGEST_KEPT:
@@ -44,7 +97,8 @@ def read_overview(remote: Remote, before: Overview | None = None) -> Overview:
 
 def _read_failures(remote: Remote) -> list[Row]:
     """Of the newest jobs that are dead or wait for another attempt, the one that failed last first."""
-    found = remote.call("POST", "/jobs/search", {"state": ["dead", "retrying"], "limit": MOST_FAILURES})
+    wanted = {"state": ["dead", "retrying"], "limit": MOST_FAILURES}
+    found = remote.call("POST", "/jobs/search", wanted, shape=FailedRows)
     return sorted(found["jobs"], key=lambda job: job["failed_at"] or job["created_at"], reverse=True)
 
 

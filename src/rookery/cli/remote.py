@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 TIMEOUT: Final = 60.0
+_USER: Final = re.compile(r"(?<=://)\S*@")
+"""Name and password in a URL."""
 
 
 class Unreachable(click.ClickException):
@@ -26,11 +29,19 @@ class Unreachable(click.ClickException):
 
 
 class Refused(click.ClickException):
-    """An answer with status 400 or above."""
+    """An answer with status 300 or above; a server that is too busy says after how many seconds to try again."""
 
-    def __init__(self, message: str, status: int) -> None:
+    def __init__(self, message: str, status: int, retry_after: float = 1.0) -> None:
         super().__init__(message)
         self.status = status
+        self.retry_after = retry_after
+
+
+class Unexpected(click.ClickException):
+    """An answer that no job server gives."""
+
+    def __init__(self, error: Exception | str) -> None:
+        super().__init__(f"the server's answer is not what it should be: {error}")
 
 
 class Answer:
@@ -52,14 +63,15 @@ class Answer:
             self.num_bytes_downloaded += len(part)
             yield part
 
-    def iter_lines(self) -> Iterator[str]:
-        """Line by line, without the ends of lines."""
-        rest = b""
+    def events(self) -> Iterator[bytes]:
+        """The data of server-sent events, as they come."""
+        from rookery.client.frames import FrameReader
+
+        if not self.headers.get("content-type", "").startswith("text/event-stream"):
+            raise Unexpected("it is no stream of events")
+        reader = FrameReader()
         for part in self.iter_raw():
-            *lines, rest = (rest + part).split(b"\n")
-            yield from (line.removesuffix(b"\r").decode() for line in lines)
-        if rest:
-            yield rest.decode()
+            yield from (frame.data for frame in reader.feed(part))
 
 
 class Remote(NamedTuple):
@@ -69,11 +81,12 @@ class Remote(NamedTuple):
     api_key: str | None
     namespace: str | None
 
-    def call(self, method: str, path: str, body: Any = None, params: Mapping[str, str] | None = None) -> Any:
-        """What the server answers, as JSON; `path` is below `/api/v1`."""
+    def call(
+        self, method: str, path: str, body: Any = None, params: Mapping[str, str] | None = None, shape: Any = Any
+    ) -> Any:
+        """What the server answers, as JSON that has at least this shape; `path` is below `/api/v1`."""
         with self.stream(method, path, body=body, params=params) as answer:
-            text = answer.read()
-            return json.loads(text) if text else None
+            return unpack(answer.read(), shape)
 
     @contextmanager
     def stream(
@@ -108,20 +121,38 @@ class Remote(NamedTuple):
                 elapsed = (perf_counter() - started) * 1000
                 url = f"{transport.address.url}{request.target}"
                 logger.debug("%s %s: %d in %.1f ms", method, url, answer.status_code, elapsed)
-                if answer.status_code >= 400:
-                    raise Refused(_error_text(answer), answer.status_code)
+                if answer.status_code >= 300:
+                    raise _refusal(answer)
                 yield answer
         except ServerUnreachable as error:
-            raise self._unreachable(error) from None
+            raise self.unreachable(error) from None
 
     def _transport(self) -> "HttpTransport":
         try:
             return _connections(self)
         except ValueError as error:
-            raise self._unreachable(error) from None
+            raise self.unreachable(error) from None
 
-    def _unreachable(self, error: Exception) -> Unreachable:
-        return Unreachable(f"cannot talk to {self.url}: {error}")
+    def unreachable(self, error: Exception) -> Unreachable:
+        """There was no talking to the server; a password in its URL is not repeated."""
+        return Unreachable(_USER.sub("***@", f"cannot talk to {self.url}: {error}"))
+
+
+def unpack(text: bytes, shape: Any = Any) -> Any:
+    """JSON as it came, if it has at least this shape."""
+    try:
+        return checked(json.loads(text) if text else None, shape)
+    except (ValueError, RecursionError) as error:
+        raise Unexpected(error) from None
+
+
+def checked(value: Any, shape: Any) -> Any:
+    """The value, if it has at least this shape."""
+    try:
+        msgspec.convert(value, shape)
+    except msgspec.ValidationError as error:
+        raise Unexpected(error) from None
+    return value
 
 
 @cache
@@ -132,8 +163,12 @@ def _connections(remote: Remote) -> "HttpTransport":
     return HttpTransport(remote.url, api_key=remote.api_key, namespace=remote.namespace, timeout=TIMEOUT)
 
 
-def _error_text(answer: Answer) -> str:
-    try:
-        return str(json.loads(answer.read())["error"])
-    except (ValueError, KeyError, TypeError):
-        return f"the server answered {answer.status_code}"
+def _refusal(answer: Answer) -> Refused:
+    from rookery.client.errors import Overloaded, error_of
+    from rookery.client.requests import Response
+
+    status = answer.status_code
+    if status < 400:
+        return Refused(f"the server redirects to {answer.headers.get('location', 'another place')}", status)
+    error = error_of(Response(status, answer.read(), answer.headers))
+    return Refused(error.message, status, error.retry_after if isinstance(error, Overloaded) else 1.0)

@@ -6,7 +6,7 @@ import click
 import msgspec
 
 from rookery.cli.answers import ask, pretty, read, report, segment
-from rookery.cli.arguments import NameType, json_text, queue_argument
+from rookery.cli.arguments import TEXT, NameType, json_text, queue_argument
 from rookery.cli.flags import SwitchGroup, client_flags
 from rookery.cli.remote import Remote
 from rookery.cli.tables import Table
@@ -50,7 +50,7 @@ def command(ctx: click.Context, /, remote: Remote, is_json: bool) -> None:
 @click.argument("cron")
 @click.option("--timezone", help="By whose clocks, like Europe/Paris.  [server's default: UTC]")
 @click.option("--payload", metavar="JSON", help="Of each job; - reads it from stdin, @FILE from a file.")
-@click.option("--unique-key", help="Of each job: while one holds it, no other is added.")
+@click.option("--unique-key", type=TEXT, help="Of each job: while one holds it, no other is added.")
 @click.option("--max-retries", type=int, metavar="N", help="Of each job: attempts in all.  [server's default: 3]")
 @client_flags
 def create(remote: Remote, is_json: bool, payload: str | None, **fields: str | int | None) -> None:

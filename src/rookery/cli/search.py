@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from rookery.cli.answers import ask, pretty, read
-from rookery.cli.arguments import PRIORITY, QUEUE, TEXT, TIME, is_terminal
+from rookery.cli.arguments import KNOWN_PRIORITY, QUEUE, TEXT, TIME, is_terminal
 from rookery.cli.flags import Command, SwitchCommand, client_flags
 from rookery.cli.remote import Remote
 from rookery.cli.tables import Table
@@ -93,7 +93,7 @@ def _times(function: Command) -> Command:
 @click.command("search", cls=SwitchCommand)
 @click.option("--queue", type=QUEUE, help="Of this queue.")
 @click.option("--state", "states", type=StatesType(), multiple=True, help="In any of these states: dead,cancelled.")
-@click.option("--priority", type=PRIORITY, help="Of this priority: critical, high or normal.")
+@click.option("--priority", type=KNOWN_PRIORITY, help="Of this priority: critical, high or normal.")
 @click.option("--tag", "tags", type=TagType(), multiple=True, metavar="K=V", help="With this tag; repeatable: all.")
 @click.option("--payload-contains", type=TEXT, metavar="TEXT", help="With this text in the payload.")
 @click.option("--payload-jq", type=TEXT, metavar="EXPR", help="With a payload like this: '.user.age >= 18'.")

@@ -1,12 +1,13 @@
 """`rookery seed demo`: fill a server with jobs in every state, by the same calls that producers and workers make."""
 
 import json
+import time
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import cycle
 from random import Random
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 import click
 
@@ -22,13 +23,16 @@ from rookery.cli.demo import (
     DemoQueue,
     usage,
 )
-from rookery.cli.flags import DEFAULT_SERVER, SwitchCommand, client_flags
-from rookery.cli.remote import Remote
+from rookery.cli.flags import DEFAULT_SERVER, SwitchGroup, client_flags
+from rookery.cli.remote import Refused, Remote
 from rookery.cli.tables import Table
 
 MOST: Final = 1000
 LEASE: Final = 3600
 """Seconds for which jobs stay with workers that do not exist."""
+TOO_BUSY: Final = 429
+MOST_WAITS: Final = 100
+"""How often a server may say that before it is taken for its last word."""
 _ENDED: Final = ("completed", "dead", "retrying")
 _TENANTS: Final = ("acme", "globex", "initech")
 _PRIORITIES: Final = ("normal", "normal", "high", "normal", "critical")
@@ -36,12 +40,38 @@ _PRIORITIES: Final = ("normal", "normal", "high", "normal", "critical")
 Job = dict[str, Any]
 
 
-@click.group("seed")
-def command() -> None:
+class AddedJob(TypedDict):
+    """What is needed of the answer to an enqueue."""
+
+    job_id: str
+
+
+class ClaimedJob(TypedDict):
+    """What is needed of a job that a worker got."""
+
+    job_id: str
+    lease_token: str
+
+
+class ClaimedJobs(TypedDict):
+    """Some of them."""
+
+    jobs: list[ClaimedJob]
+
+
+class NamedSchedule(TypedDict):
+    """What is needed of a schedule."""
+
+    name: str
+
+
+@click.group("seed", cls=SwitchGroup)
+@client_flags
+def command(remote: Remote, is_json: bool) -> None:
     """Fill a server with jobs to look at."""
 
 
-@command.command("demo", cls=SwitchCommand, short_help="Add demo jobs in every state.")
+@command.command("demo", short_help="Add demo jobs in every state.")
 @click.option("--count", type=click.IntRange(1, MOST), default=48, show_default=True, help="How many jobs to add.")
 @client_flags
 def demo(count: int, remote: Remote, is_json: bool) -> None:
@@ -84,8 +114,19 @@ class _Demo:
         self._counts["queues"] = sum(map(bool, by_queue.values()))
         return {"jobs": count, **{name: self._counts[name] for name in (*dict.fromkeys(FATES), *parts)}}
 
-    def _post(self, path: str, body: Any = None) -> Any:
-        return self._remote.call("POST", path, body)
+    def _post(self, path: str, body: Any = None, shape: Any = Any) -> Any:
+        return self._call("POST", path, body, shape)
+
+    def _call(self, method: str, path: str, body: Any, shape: Any) -> Any:
+        """Ask, and wait as long as a server that is too busy wants it."""
+        for _ in range(MOST_WAITS):
+            try:
+                return self._remote.call(method, path, body, shape=shape)
+            except Refused as error:
+                if error.status != TOO_BUSY:
+                    raise
+                time.sleep(error.retry_after)
+        return self._remote.call(method, path, body, shape=shape)
 
     def _new(self, queue: DemoQueue, **fields: Any) -> Job:
         return {
@@ -142,7 +183,7 @@ class _Demo:
         }
         self._counts["workers"] += not self._counts[worker_id]
         self._counts[worker_id] += 1
-        claimed: list[Job] = self._post("/fetch/batch", body)["jobs"]
+        claimed: list[Job] = self._post("/fetch/batch", body, ClaimedJobs)["jobs"]
         return claimed
 
     def _fail(self, job: Job, queue: DemoQueue, fate: str) -> None:
@@ -175,14 +216,14 @@ class _Demo:
             elif fate == "pending" and queue.name == CHAIN[0] and not self._counts["chains"]:
                 job["chain"] = {"steps": [{"queue": step} for step in CHAIN]}
                 self._counts["chains"] = 1
-            job_id = self._post("/enqueue", job)["job_id"]
+            job_id = self._post("/enqueue", job, AddedJob)["job_id"]
             if fate == "held":
                 self._post(f"/jobs/{job_id}/hold", {"reason": self._random.choice(HOLDS)})
             elif fate == "cancelled":
                 self._post(f"/jobs/{job_id}/cancel")
 
     def _add_schedule(self) -> None:
-        schedules = self._remote.call("GET", "/schedules")
+        schedules = self._call("GET", "/schedules", None, list[NamedSchedule])
         if SCHEDULE["name"] not in [schedule["name"] for schedule in schedules]:
             self._post("/schedules", SCHEDULE)
             self._counts["schedules"] += 1

@@ -14,7 +14,7 @@ import msgspec
 import uvloop
 
 from rookery import __version__
-from rookery.cli.flags import ADDRESS, COLLECTOR, DURATION, LOG_LEVELS, METRICS_PREFIX, Command, switch
+from rookery.cli.flags import ADDRESS, COLLECTOR, DURATION, LOG_LEVELS, METRICS_PREFIX, Command, PlainCommand, switch
 from rookery.http.server import bind, serve
 from rookery.http.settings import HttpSettings
 from rookery.node.data_dir import DataDirectoryInUse
@@ -47,7 +47,7 @@ def _engine_flags(function: Command) -> Command:
     return switch("--no-compression", False, "", hidden=True)(function)
 
 
-@click.command("server")
+@click.command("server", cls=PlainCommand)
 @click.option(
     "--bind",
     "address",

@@ -106,6 +106,7 @@ class Supervisor:
         """Have the workers start again when code has changed."""
         from watchfiles import PythonFilter, awatch
 
+        logging.getLogger("watchfiles").setLevel(logging.WARNING)
         async for changes in awatch(Path.cwd(), watch_filter=PythonFilter()):
             names = sorted({Path(path).name for _, path in changes})
             logger.info("%s changed: starting again", ", ".join(names))

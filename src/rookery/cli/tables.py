@@ -18,7 +18,7 @@ class Table:
         """Print rows, the header in front of the first of them."""
         lines = [] if self._header is None else [list(self._header)]
         self._header = None
-        lines += [[_cell(value) for value in row] for row in rows]
+        lines += [[cell(value) for value in row] for row in rows]
         for line in lines:
             self._widths = [max(width, _width(text)) for width, text in zip(self._widths, line, strict=True)]
         if lines:
@@ -34,7 +34,7 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def _cell(value: Any) -> str:
+def cell(value: Any) -> str:
     """A value on one line; what would steer a terminal is written out."""
     text = "" if value is None else str(value)
     if text.isprintable():

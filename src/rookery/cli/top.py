@@ -1,11 +1,13 @@
 """`rookery top`: watch a server in the terminal, or print how it is once."""
 
+import os
 import sys
 
 import click
 import msgspec
 
 from rookery.cli.answers import ask, pretty
+from rookery.cli.arguments import is_terminal
 from rookery.cli.flags import DURATION, SwitchCommand, client_flags
 from rookery.cli.remote import Remote
 
@@ -28,7 +30,7 @@ def command(ctx: click.Context, /, interval: int, once: bool, remote: Remote, is
         paths = {"queues": "/queues", "workers": "/workers", "throughput": "/metrics/throughput"}
         answers = {name: ask(remote, "GET", path) for name, path in paths.items()}
         click.echo(pretty(msgspec.Raw(msgspec.json.encode(answers))))
-    elif once or not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
+    elif once or not _is_screen():
         from rookery.cli.frame import print_frame
         from rookery.cli.overview import read_overview
 
@@ -37,3 +39,8 @@ def command(ctx: click.Context, /, interval: int, once: bool, remote: Remote, is
         from rookery.cli.dashboard.app import Dashboard
 
         ctx.exit(Dashboard(remote, interval / 1000).run() or 0)
+
+
+def _is_screen() -> bool:
+    """Whether somebody looks, at a terminal where the cursor can be moved."""
+    return all(map(is_terminal, (sys.stdin, sys.stdout, sys.stderr))) and os.environ.get("TERM") != "dumb"

@@ -8,6 +8,7 @@ import msgspec
 from rookery.cli.answers import ask, pretty, read
 from rookery.cli.flags import SwitchCommand, SwitchGroup, client_flags
 from rookery.cli.remote import Remote
+from rookery.cli.tables import cell
 
 CACHE_PERIOD: Final = "24h"
 
@@ -71,7 +72,7 @@ def usage(remote: Remote, is_json: bool, period: str, group_by: str | None) -> N
 
 def _group_line(group: Group) -> str:
     return (
-        f"- {group.key or '(none)'} rows={group.count} in={group.input_tokens} out={group.output_tokens} "
+        f"- {cell(group.key) or '(none)'} rows={group.count} in={group.input_tokens} out={group.output_tokens} "
         f"cache_create={group.cache_creation_tokens} cache_read={group.cache_read_tokens} cost={group.cost_usd:.6f}"
     )
 

@@ -2,25 +2,41 @@
 
 import time
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 import click
 
-from rookery.cli.answers import ask, pretty, read, segment
+from rookery.cli.answers import ask, pretty, segment
+from rookery.cli.arguments import job_argument
 from rookery.cli.figures import one_line, seconds_since, shown_age
 from rookery.cli.flags import SwitchCommand, client_flags
-from rookery.cli.remote import Remote
+from rookery.cli.remote import Remote, unpack
 
 Reason = dict[str, Any]
 
 
+class Coded(TypedDict):
+    """What every reason has."""
+
+    code: str
+
+
+class Explanation(TypedDict):
+    """What is needed of the answer."""
+
+    job_id: str
+    state: str
+    runnable: bool
+    reasons: list[Coded]
+
+
 @click.command("why", cls=SwitchCommand)
-@click.argument("job_id")
+@job_argument
 @client_flags
 def command(job_id: str, remote: Remote, is_json: bool) -> None:
     """Say why a job is not running: everything that is in its way, the reason that binds first."""
     answer = ask(remote, "GET", f"/jobs/{segment(job_id)}/why")
-    click.echo(pretty(answer) if is_json else "\n".join(explained(read(answer, dict[str, Any]), time.time())))
+    click.echo(pretty(answer) if is_json else "\n".join(explained(unpack(bytes(answer), Explanation), time.time())))
 
 
 def explained(answer: dict[str, Any], now: float) -> list[str]:

@@ -11,7 +11,7 @@ import click
 import msgspec
 import uvloop
 
-from rookery.cli.flags import ADDRESS, DURATION, LOG_LEVELS
+from rookery.cli.flags import ADDRESS, DURATION, LOG_LEVELS, PlainCommand
 from rookery.cli.supervisor import Supervisor, telling_parent, worker_command
 from rookery.cli.worker_check import check
 from rookery.client.health import answering_probes
@@ -67,7 +67,7 @@ def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> lis
     return names or None
 
 
-@click.command("worker", epilog=_EPILOG)
+@click.command("worker", cls=PlainCommand, epilog=_EPILOG)
 @click.argument("app_name", metavar="MODULE:APP")
 @click.option(
     "--queues",
