@@ -46,6 +46,7 @@ class WorkerSettings(msgspec.Struct):
     worker_id: str | None
     reload: bool
     check: bool
+    log_jobs: bool
 
     def arguments(self) -> list[str]:
         """The same for one of several workers. Keys go by the environment, where others cannot see them."""
@@ -56,6 +57,8 @@ class WorkerSettings(msgspec.Struct):
         arguments += ["--lease", f"{self.lease}ms", "--shutdown-timeout", f"{self.shutdown_timeout}ms"]
         if self.queues is not None:
             arguments += ["--queues", ",".join(self.queues)]
+        if self.log_jobs:
+            arguments.append("--log-jobs")
         return arguments
 
 
@@ -139,6 +142,7 @@ def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> lis
 @click.option("--reload", is_flag=True, help="Start again when a .py file below the current directory changes.")
 @click.option("--check", is_flag=True, help="Only load the app, list its jobs, and see that the server answers.")
 @click.option("--log-level", type=LOG_LEVELS, default=None, help="What goes to stderr.")
+@click.option("--log-jobs", is_flag=True, help="Also every job that completes, and the traceback of one that fails.")
 @click.pass_obj
 def command(obj: dict[str, Any], /, app_name: str, **options: Any) -> None:
     """Run the jobs of the app MODULE:APP (or of `app` in MODULE) until SIGTERM or Ctrl-C.
@@ -147,7 +151,7 @@ def command(obj: dict[str, Any], /, app_name: str, **options: Any) -> None:
     A second signal ends it at once.
     """
     log_level = options.pop("log_level") or obj["log_level"]
-    _set_up_logging(log_level)
+    _set_up_logging(log_level, options["log_jobs"])
     try:
         sys.exit(_do(WorkerSettings(app_name, **options), log_level))
     except NoSuchApp as error:
@@ -226,5 +230,8 @@ def _tune_interpreter() -> None:
     gc.set_threshold(10_000, 20, 50)
 
 
-def _set_up_logging(level: str) -> None:
+def _set_up_logging(level: str, log_jobs: bool) -> None:
     logging.basicConfig(stream=sys.stderr, level={"warn": logging.WARNING}.get(level, level.upper()), format=LOG_FORMAT)
+    logging.getLogger("websockets").setLevel(max(logging.INFO, logging.getLogger().level))
+    if log_jobs:
+        logger.setLevel(logging.DEBUG)
