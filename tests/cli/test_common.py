@@ -146,7 +146,8 @@ def test_a_wrong_call_is_an_error_of_its_own_kind(do: Do, arguments: list[str]) 
 
 
 def test_a_server_that_is_not_there_is_named(rookery: Run) -> None:
-    assert_failed(rookery("queues", "--server", "http://127.0.0.1:9"), "cannot talk to http://127.0.0.1:9")
+    said = "cannot talk to http://127.0.0.1:9: Connection refused (is it running? `rookery server` starts one)"
+    assert_failed(rookery("queues", "--server", "http://127.0.0.1:9"), f"Error: {said}\n")
     assert_failed(rookery("queues", "--server", "ftp://x"), "ftp://x")
     assert_failed(rookery("queues", "--server", "http://[x"), "http://[x")
 

@@ -273,8 +273,8 @@ def test_every_key_of_the_help_is_bound() -> None:
     bound = {key for binding in Dashboard.BINDINGS for key in binding.key.split(",")}
     for keys, _ in KEYS:
         for key in keys.split():
-            name = {"/": "slash", "?": "question_mark"}.get(key, key)
-            assert name in bound | {"↑", "↓", "j", "k", "tab", "enter"}
+            name = {"/": "slash", "?": "question_mark", "pgup": "pageup", "pgdn": "pagedown"}.get(key, key)
+            assert name in bound | {"↑", "↓", "j", "k", "g", "G", "pageup", "pagedown", "tab", "enter"}
 
 
 # --- when the server is away

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from rookery.model.instants import parse_instant
 from tests.cli.conftest import Do, Run, assert_failed, said
 from tests.conftest import Api
 
@@ -178,3 +179,14 @@ def test_bad_json_is_found_before_anything_is_sent(rookery: Run, tmp_path: Path)
     for payload in ("{bad", f"@{file}"):
         run = rookery("enqueue", "q", payload, "--server", "http://127.0.0.1:9")
         assert_failed(run, "payload is not valid JSON")
+
+
+def test_a_job_can_wait_for_a_while(do: Do, api: Api, queue: str) -> None:
+    job = api.job(enqueued(said(do("enqueue", queue, "{}", "--delay", "1h30m"))))
+
+    assert job["state"] == "scheduled"
+    waits = parse_instant(job["scheduled_at"]) - parse_instant(job["created_at"])
+    assert 5_340_000 < waits <= 5_400_000
+    both = do("enqueue", queue, "{}", "--delay", "5m", "--scheduled-at", "2090-01-01")
+    assert_failed(both, "--delay and --scheduled-at exclude each other", code=2)
+    assert_failed(do("enqueue", queue, "{}", "--delay", "soon"), "invalid duration 'soon'", code=2)

@@ -125,6 +125,15 @@ def test_a_job_that_runs_and_one_that_has_ended(api: Api, do: Do, queue: str) ->
     assert said(do("why", ended)).startswith(f"{ended}: completed\n\n  * finished: at ")
 
 
+def test_a_dead_job_is_explained_by_its_last_error(do: Do, api: Api, queue: str) -> None:
+    job = start_job(api, queue, max_retries=3)
+    job_id = job["job_id"]
+    api.post(f"/fail/{job_id}", {"error": "InvalidPayload: no\nfield", "end": "dead"})
+
+    assert said(do("why", job_id)).endswith(" ago)\n    dead after attempt 1 of 3: InvalidPayload: no field\n")
+    assert "dead after" not in said(do("why", job_id, "--output", "json"))
+
+
 @pytest.mark.parametrize(
     "state", ["pending", "scheduled", "active", "retrying", "held", "completed", "dead", "cancelled"]
 )

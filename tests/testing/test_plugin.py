@@ -147,6 +147,11 @@ def test_a_marker_chooses_the_mode_and_the_time(project: pytest.Pytester) -> Non
         def test_time(rookery):
             assert rookery.now == datetime(2026, 3, 29, tzinfo=UTC)
 
+        @pytest.mark.rookery(mode="engine", now="2026-03-29")
+        def test_a_day(request):
+            rookery = request.getfixturevalue("rookery")
+            assert rookery.now == datetime(2026, 3, 29, tzinfo=UTC)
+
         @pytest.mark.rookery("fake")
         class TestGroup:
             def test_in_a_class(self):
@@ -157,7 +162,22 @@ def test_a_marker_chooses_the_mode_and_the_time(project: pytest.Pytester) -> Non
         """,
         "--strict-markers",
     )
-    result.assert_outcomes(passed=4)
+    result.assert_outcomes(passed=5)
+
+
+@pytest.mark.parametrize("said", ['nwo="2026-01-01"', '"fake", "2026-01-01", 3'])
+def test_a_marker_says_nothing_else(project: pytest.Pytester, said: str) -> None:
+    result = run(project, f"import pytest\n@pytest.mark.rookery({said})\ndef test(rookery): ...")
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines("*test: rookery(mode, now): *argument*")
+
+
+def test_a_mistake_in_an_expectation_points_to_the_test(project: pytest.Pytester) -> None:
+    result = run(project, "import shop\ndef test(rookery):\n    rookery.assert_enqueued(shop.resize, widht=3)")
+
+    result.stdout.fnmatch_lines("E*TypeError: resize has no parameter 'widht' (did you mean 'width'?)")
+    result.stdout.no_fnmatch_line("*rookery/testing/*.py:*")
 
 
 def test_a_setting_chooses_the_mode_of_all_tests(project: pytest.Pytester) -> None:

@@ -121,7 +121,8 @@ def test_jobs_that_came_while_the_loop_was_blocked_longer_than_their_lease_are_n
     ids = api.post("/enqueue/batch", {"jobs": [{"queue": "block", "payload": one} for one in payloads]}).json()
 
     wait_for(lambda: all(api.job(job_id)["state"] == "completed" for job_id in ids["job_ids"]))
-    assert "something has blocked the event loop" in worker.output
+    assert f"job {ids['job_ids'][1]} (block) has blocked the event loop for " in worker.output
+    assert "use def instead of async def, or asyncio.to_thread" in worker.output
     assert sorted(path.read_text().split()) == sorted(ids["job_ids"])
 
 

@@ -1,7 +1,9 @@
 """`rookery worker` as a command: finding the app, checking it, several processes, reloading."""
 
 import os
+import re
 import signal
+import socket
 import textwrap
 from pathlib import Path
 
@@ -50,10 +52,29 @@ def test_an_app_that_is_not_there_is_explained(tmp_path: Path, name: str, said: 
 
 
 def test_a_module_that_fails_while_it_is_loaded_shows_where(tmp_path: Path) -> None:
-    code, output = run(tmp_path, "jobs:app", "--check", code="import nothing_like_this")
+    code, output = run(tmp_path, "jobs:app", "--check", code="x = 1\nimport nothing_like_this")
 
     assert code == 1
-    assert "jobs needs a module that is not there: No module named 'nothing_like_this'" in output
+    missing = "jobs needs a module that is not there: No module named 'nothing_like_this'"
+    assert f"{missing} ({tmp_path}/jobs.py, line 2)" in output
+
+
+@pytest.mark.parametrize(
+    ("code", "line", "said"),
+    [
+        (f"{CODE}\n@app.job(queue='greet')\ndef other(): ...", 10, "ValueError: queue 'greet' has two functions"),
+        ("x = 1\ndef broken(:", 2, "SyntaxError: invalid syntax"),
+        ("from rookery import App\nApp().job(que='x')", 2, "TypeError: job() has no option"),
+    ],
+)
+def test_a_mistake_in_the_module_is_shown_without_the_frames_of_others(
+    tmp_path: Path, code: str, line: int, said: str
+) -> None:
+    status, output = run(tmp_path, "jobs:app", code=code)
+
+    assert status == 1
+    assert re.findall(r'File "(.*)", line (\d+)', output) == [(f"{tmp_path}/jobs.py", str(line))]
+    assert output.splitlines()[-1].startswith(f"Error: cannot load jobs: {said}")
 
 
 @pytest.mark.parametrize(
@@ -84,6 +105,17 @@ def test_wrong_usage_is_exit_code_two(tmp_path: Path) -> None:
     assert (status, "the app has no job for queue else (it has: greet)" in output) == (1, True)
 
 
+@pytest.mark.parametrize("flags", [(), ("--processes", "2")])
+def test_an_address_for_probes_that_is_taken_is_explained(tmp_path: Path, flags: tuple[str, ...]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        status, output = run(tmp_path, "jobs:app", "--health-bind", address, *flags, code=CODE)
+
+    assert status == 1
+    said = f"cannot listen on {address}: Address already in use (--health-bind takes another address)"
+    assert output == f"Error: {said}\n"
+
+
 def test_a_check_lists_the_jobs_and_starts_nothing(api: Api) -> None:
     worker = WorkerProcess(api.server.url, "sample", "--check", cwd=HERE, log=api.server.data_dir.parent / "check.log")
 
@@ -104,7 +136,8 @@ def test_a_check_fails_without_a_server(tmp_path: Path) -> None:
 
 
 def test_a_check_finds_what_waits_at_the_server_and_does_not_fit(api: Api, tmp_path: Path) -> None:
-    api.enqueue("greet", {"nam": "x"})
+    for _ in range(5):
+        api.enqueue("greet", {"nam": "x"})
     schedule = api.post(
         "/schedules", {"name": "greetings", "cron": "0 0 1 1 *", "queue": "greet", "payload": {"name": 5}}
     ).json()
@@ -113,7 +146,8 @@ def test_a_check_finds_what_waits_at_the_server_and_does_not_fit(api: Api, tmp_p
 
         assert status == 1
         assert "schedule greetings: greet: Expected `str`, got `int` - at `name`" in output
-        assert "waiting in greet" in output
+        assert output.count(", waiting in greet: ") == 3
+        assert "and 2 more of those waiting in greet" in output
     finally:
         api.delete(f"/schedules/{schedule['id']}")
         api.post("/queues/greet/clear")

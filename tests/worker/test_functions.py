@@ -51,7 +51,8 @@ def test_two_functions_for_one_queue_are_refused_with_both_names() -> None:
         ({"retry_on": "ValueError"}, "retry_on takes classes of exceptions"),
         ({"discard_on": (1,)}, "discard_on takes classes of exceptions"),
         ({"capture_logs": "LOUD"}, "there is no level 'LOUD'"),
-        ({"max_retrys": 3}, "max_retrys"),
+        ({"max_retrys": 3}, r"job\(\) has no option 'max_retrys' \(did you mean 'max_retries'\?\)"),
+        ({"que": "x"}, r"job\(\) has no option 'que' \(did you mean 'queue'\?\)"),
     ],
 )
 def test_an_option_that_makes_no_sense_is_refused_where_it_is_written(options: dict[str, Any], said: str) -> None:
@@ -108,6 +109,16 @@ def test_wrong_arguments_are_refused_before_anything_is_sent(arguments: dict[str
     with pytest.raises(TypeError) as error:
         draw.enqueue_sync(**arguments)
     assert said in str(error.value)
+
+
+def test_an_option_of_one_call_that_there_is_not_is_refused() -> None:
+    app = App()
+
+    @app.job
+    def work() -> None: ...
+
+    with pytest.raises(TypeError, match=r"options\(\) has no option 'prio' \(did you mean 'priority'\?\)"):
+        work.options(prio=1)  # type: ignore[call-arg]
 
 
 def test_options_of_one_call_go_before_those_of_the_function(api: Api, queue: str) -> None:

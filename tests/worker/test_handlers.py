@@ -136,6 +136,7 @@ def test_a_process_that_takes_too_long_is_killed_and_replaced(jobs: Jobs) -> Non
     job = jobs.run("slow_process", max_retries=2, retry_backoff="none")
 
     assert job["state"] == "completed"
+    assert job["errors"][0]["error"] == "JobTimeout: the job ran longer than its timeout of 3 s"
     killed = int(jobs.logs(job["id"])[0]["message"])
     assert job["result"] != killed
     wait_for(lambda: not Path(f"/proc/{killed}").exists())

@@ -1,7 +1,11 @@
 """How a worker stops, what becomes of its jobs, and what its exit codes say."""
 
 import asyncio
+import os
 import signal
+import subprocess
+import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -157,4 +161,37 @@ def test_a_worker_in_a_program_of_ones_own_runs_until_it_is_told_to_stop(api: Ap
 
     code, job_id = asyncio.run(main())
     assert code == 0
+    assert api.job(job_id)["result"] == 2
+
+
+def test_a_program_of_ones_own_runs_a_worker_until_a_signal(api: Api, tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(
+        textwrap.dedent("""
+        import logging, sys, time
+        from rookery import App, Worker
+
+        app = App()
+
+        @app.job
+        def own_program(n: int) -> int:
+            time.sleep(0.3)
+            return n + 1
+
+        if __name__ == "__main__":
+            logging.basicConfig(level=logging.INFO)
+            sys.exit(Worker(app, queues=["own_program"], concurrency=2).run_sync())
+        """)
+    )
+    job_id = api.enqueue("own_program", {"n": 1})
+    env = {**os.environ, "ROOKERY_URL": api.server.url}
+    with subprocess.Popen([sys.executable, str(program)], env=env, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            wait_for(lambda: api.job(job_id)["state"] == "active", alive=process)
+            process.send_signal(signal.SIGTERM)
+            _, said = process.communicate(timeout=20)
+        finally:
+            process.kill()
+
+    assert process.returncode == 0, said
     assert api.job(job_id)["result"] == 2

@@ -143,6 +143,8 @@ class _Development:
         self._data_dir = data_dir
         self._app_name = app_name
         self._worker_flags = ["--reload", "--shutdown-timeout", f"{shutdown_timeout}ms", "--log-level", log_level]
+        if log_level in ("debug", "info"):
+            self._worker_flags.append("--log-jobs")
         if queues is not None:
             self._worker_flags += ["--queues", queues]
         if concurrency is not None:

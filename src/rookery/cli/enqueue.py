@@ -1,5 +1,6 @@
 """`rookery enqueue`: add a job."""
 
+import time
 from typing import Any
 
 import click
@@ -7,8 +8,9 @@ import msgspec
 
 from rookery.cli.answers import ask, read, report
 from rookery.cli.arguments import NUMBER, PRIORITY, TEXT, TIME, json_text, queue_argument
-from rookery.cli.flags import SwitchCommand, client_flags
+from rookery.cli.flags import DURATION, SwitchCommand, client_flags
 from rookery.cli.remote import Remote
+from rookery.model.instants import format_instant
 
 
 class Enqueued(msgspec.Struct):
@@ -31,6 +33,7 @@ class Enqueued(msgspec.Struct):
 )
 @click.option("--max-retries", type=int, metavar="N", help="Attempts in all.  [server's default: 3]")
 @click.option("--scheduled-at", type=TIME, help="When it is to run: ISO 8601 with an offset, or a day.")
+@click.option("--delay", type=DURATION, help="How long from now it is to run, like 5m; instead of --scheduled-at.")
 @click.option("--tags", metavar="JSON", help='Names with values: {"customer": "acme"}.')
 @click.option("--expire-after", metavar="DUR", help="Dead if it has not begun by then, like 1h30m.")
 @click.option("--retry-backoff", metavar="KIND", help="none, fixed, linear or exponential (default).")
@@ -50,6 +53,7 @@ def command(
     remote: Remote,
     is_json: bool,
     payload: str,
+    delay: int | None,
     tags: str | None,
     chain: str | None,
     agent_max_iterations: int | None,
@@ -59,6 +63,10 @@ def command(
     **fields: Any,
 ) -> None:
     """Add a job to QUEUE. PAYLOAD is JSON; - reads it from stdin, @FILE from a file."""
+    if delay is not None:
+        if fields["scheduled_at"] is not None:
+            raise click.UsageError("--delay and --scheduled-at exclude each other")
+        fields["scheduled_at"] = format_instant(int(time.time() * 1000) + delay)
     agent = _given(
         max_iterations=agent_max_iterations,
         max_cost_usd=agent_max_cost_usd,

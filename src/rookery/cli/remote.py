@@ -22,6 +22,8 @@ logger = logging.getLogger(__name__)
 TIMEOUT: Final = 60.0
 _USER: Final = re.compile(r"(?<=://)\S*@")
 """Name and password in a URL."""
+_PLACE: Final = re.compile(r"^cannot connect to \S+: ")
+"""What need not be said again beside the URL."""
 
 
 class Unreachable(click.ClickException):
@@ -135,7 +137,9 @@ class Remote(NamedTuple):
 
     def unreachable(self, error: Exception) -> Unreachable:
         """There was no talking to the server; a password in its URL is not repeated."""
-        return Unreachable(_USER.sub("***@", f"cannot talk to {self.url}: {error}"))
+        reason = _PLACE.sub("", str(error))
+        hint = " (is it running? `rookery server` starts one)" if reason == "Connection refused" else ""
+        return Unreachable(_USER.sub("***@", f"cannot talk to {self.url}: {reason}{hint}"))
 
 
 def unpack(text: bytes, shape: Any = Any) -> Any:

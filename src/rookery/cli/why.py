@@ -11,6 +11,7 @@ from rookery.cli.arguments import job_argument
 from rookery.cli.figures import one_line, seconds_since, shown_age
 from rookery.cli.flags import SwitchCommand, client_flags
 from rookery.cli.remote import Remote, unpack
+from rookery.model.job import DEAD
 
 Reason = dict[str, Any]
 
@@ -30,13 +31,41 @@ class Explanation(TypedDict):
     reasons: list[Coded]
 
 
+class JobError(TypedDict):
+    """What went wrong in an attempt."""
+
+    error: str
+
+
+class DeadJob(TypedDict):
+    """What is needed of a job that is dead."""
+
+    attempt: int
+    max_retries: int
+    errors: list[JobError]
+
+
 @click.command("why", cls=SwitchCommand)
 @job_argument
 @client_flags
 def command(job_id: str, remote: Remote, is_json: bool) -> None:
     """Say why a job is not running: everything that is in its way, the reason that binds first."""
     answer = ask(remote, "GET", f"/jobs/{segment(job_id)}/why")
-    click.echo(pretty(answer) if is_json else "\n".join(explained(unpack(bytes(answer), Explanation), time.time())))
+    if is_json:
+        click.echo(pretty(answer))
+        return
+    explanation = unpack(bytes(answer), Explanation)
+    lines = explained(explanation, time.time())
+    if explanation["state"] == DEAD:
+        lines.append(f"    {how_it_died(remote.call('GET', f'/jobs/{segment(job_id)}', shape=DeadJob))}")
+    click.echo("\n".join(lines))
+
+
+def how_it_died(job: DeadJob) -> str:
+    """`dead after attempt 1 of 3: ValueError: no such address`."""
+    errors = job["errors"]
+    last = f": {errors[-1]['error']}" if errors else ""
+    return one_line(f"dead after attempt {job['attempt']} of {job['max_retries']}{last}")
 
 
 def explained(answer: dict[str, Any], now: float) -> list[str]:

@@ -4,7 +4,6 @@ import asyncio
 import gc
 import logging
 import os
-import signal
 import sys
 from typing import Any, Final, Literal
 
@@ -47,6 +46,7 @@ class WorkerSettings(msgspec.Struct):
     worker_id: str | None
     reload: bool
     check: bool
+    log_jobs: bool
 
     def arguments(self) -> list[str]:
         """The same for one of several workers. Keys go by the environment, where others cannot see them."""
@@ -57,6 +57,8 @@ class WorkerSettings(msgspec.Struct):
         arguments += ["--lease", f"{self.lease}ms", "--shutdown-timeout", f"{self.shutdown_timeout}ms"]
         if self.queues is not None:
             arguments += ["--queues", ",".join(self.queues)]
+        if self.log_jobs:
+            arguments.append("--log-jobs")
         return arguments
 
 
@@ -140,6 +142,7 @@ def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> lis
 @click.option("--reload", is_flag=True, help="Start again when a .py file below the current directory changes.")
 @click.option("--check", is_flag=True, help="Only load the app, list its jobs, and see that the server answers.")
 @click.option("--log-level", type=LOG_LEVELS, default=None, help="What goes to stderr.")
+@click.option("--log-jobs", is_flag=True, help="Also every job that completes, and the traceback of one that fails.")
 @click.pass_obj
 def command(obj: dict[str, Any], /, app_name: str, **options: Any) -> None:
     """Run the jobs of the app MODULE:APP (or of `app` in MODULE) until SIGTERM or Ctrl-C.
@@ -148,10 +151,13 @@ def command(obj: dict[str, Any], /, app_name: str, **options: Any) -> None:
     A second signal ends it at once.
     """
     log_level = options.pop("log_level") or obj["log_level"]
-    _set_up_logging(log_level)
+    _set_up_logging(log_level, options["log_jobs"])
     try:
         sys.exit(_do(WorkerSettings(app_name, **options), log_level))
-    except (CannotStart, NoSuchApp) as error:
+    except NoSuchApp as error:
+        click.echo(error.backtrace, err=True, nl=False)
+        raise click.ClickException(str(error)) from None
+    except CannotStart as error:
         raise click.ClickException(str(error)) from None
 
 
@@ -197,9 +203,7 @@ def load(settings: WorkerSettings) -> Worker:
 
 async def _run(settings: WorkerSettings) -> int:
     worker = load(settings)
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, worker.stop, number)
+    worker.stop_at_signals()
     checks = {
         "/healthz": lambda: None,
         "/readyz": lambda: None if worker.is_ready else "stopping" if worker.is_stopping else "not connected",
@@ -226,5 +230,8 @@ def _tune_interpreter() -> None:
     gc.set_threshold(10_000, 20, 50)
 
 
-def _set_up_logging(level: str) -> None:
+def _set_up_logging(level: str, log_jobs: bool) -> None:
     logging.basicConfig(stream=sys.stderr, level={"warn": logging.WARNING}.get(level, level.upper()), format=LOG_FORMAT)
+    logging.getLogger("websockets").setLevel(max(logging.INFO, logging.getLogger().level))
+    if log_jobs:
+        logger.setLevel(logging.DEBUG)

@@ -15,6 +15,8 @@ from rookery.client.worker import Worker
 WAITING: Final = ("pending", "scheduled", "retrying")
 SAMPLE: Final = 100
 """How many of the newest jobs that wait in a queue are looked at."""
+SHOWN: Final = 3
+"""How many of those that do not fit are named, for each queue."""
 
 
 def check(worker: Worker) -> bool:
@@ -83,11 +85,12 @@ def _bad_schedules(worker: Worker, client: Client) -> Iterator[str]:
 
 def _bad_jobs(worker: Worker, client: Client) -> Iterator[str]:
     for queue in worker.queues:
-        for job in client.search(queue=queue, state=list(WAITING), limit=SAMPLE):
-            problem = _mismatch(worker, queue, job.payload)
-            if problem:
-                yield f"job {job.id}, waiting in {queue}: {problem}"
-                break
+        jobs = client.search(queue=queue, state=list(WAITING), limit=SAMPLE)
+        bad = [(job.id, problem) for job in jobs if (problem := _mismatch(worker, queue, job.payload))]
+        yield from (f"job {job_id}, waiting in {queue}: {problem}" for job_id, problem in bad[:SHOWN])
+        more = len(bad) - SHOWN
+        if more > 0:
+            yield f"and {more} more of those waiting in {queue}"
 
 
 def _mismatch(worker: Worker, queue: str, payload: Any) -> str | None:

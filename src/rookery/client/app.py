@@ -12,7 +12,7 @@ from rookery.client.current import CurrentJob
 from rookery.client.functions import Errors, JobFunction, RunOptions
 from rookery.client.logs import CaptureLogs
 from rookery.client.middleware import Middleware, onion, run_without_loop, through_layers
-from rookery.client.newjobs import Batch, JobOptions, NewJob
+from rookery.client.newjobs import Batch, JobOptions, NewJob, unknown_name
 from rookery.client.records import Enqueued, EnqueuedMany
 from rookery.client.requests import AsyncTransport, Transport
 from rookery.client.values import Duration
@@ -112,9 +112,10 @@ class App:
         run_options = RunOptions(
             **{name: options.pop(name) for name in RunOptions.__struct_fields__ if name in options}
         )
-        unknown = options.keys() - JobOptions.__annotations__.keys()
-        if unknown:
-            raise TypeError(f"job() has no option {', '.join(sorted(unknown))}")
+        for name in options:
+            if name not in JobOptions.__annotations__:
+                known = ("queue", *RunOptions.__struct_fields__, *JobOptions.__annotations__)
+                raise unknown_name(name, known, "job() has no option")
 
         def declare(function: Callable[..., Any]) -> JobFunction[..., Any]:
             name = queue or function.__name__

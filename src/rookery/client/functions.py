@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, Unpack
 import msgspec
 
 from rookery.client.logs import CaptureLogs, capture_level
-from rookery.client.newjobs import EnqueueOptions, JobOptions, NewJob
+from rookery.client.newjobs import EnqueueOptions, JobOptions, NewJob, unknown_name
 from rookery.client.records import Enqueued
 from rookery.client.signatures import Signature
 from rookery.client.values import Duration, seconds_of
@@ -112,6 +112,9 @@ class JobCall(Generic[P]):
     """A function with options for one call."""
 
     def __init__(self, function: JobFunction[P, Any], options: EnqueueOptions) -> None:
+        for name in options:
+            if name not in EnqueueOptions.__annotations__:
+                raise unknown_name(name, EnqueueOptions.__annotations__, "options() has no option")
         self._function = function
         self._request: Any = {name: options.get(name) for name in ("idempotency_key", "traceparent")}
         self._options: Any = {name: value for name, value in options.items() if name not in self._request}

@@ -1,11 +1,15 @@
 """Answers to the probes of whoever looks after a worker: is it alive, does it take jobs."""
 
 import asyncio
+import os
+import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Final
 
 import msgspec
+
+from rookery.client.lines import CannotStart
 
 LONGEST_REQUEST: Final = 5.0
 
@@ -28,7 +32,12 @@ async def answering_probes(address: tuple[str, int] | None, checks: Checks) -> A
                 await writer.drain()
         writer.close()
 
-    server = await asyncio.start_server(answer, *address)
+    try:
+        server = await asyncio.start_server(answer, *address)
+    except OSError as error:
+        reason = error.strerror if isinstance(error, socket.gaierror) else os.strerror(error.errno or 0)
+        place = "{}:{}".format(*address)
+        raise CannotStart(f"cannot listen on {place}: {reason} (--health-bind takes another address)") from None
     async with server:
         host, port = server.sockets[0].getsockname()[:2]
         yield host, port

@@ -3,18 +3,22 @@
 import importlib
 import sys
 import traceback
-from importlib import import_module
 from pathlib import Path
 from typing import Final
 
+import rookery
 from rookery.client.app import App
+from rookery.client.running import error_text
 
-_HERE: Final = str(Path(__file__).parent)
-_IMPORTING: Final = ("<frozen importlib", str(Path(importlib.__file__).parent))
+_HIDDEN: Final = (str(Path(rookery.__file__).parent), str(Path(importlib.__file__).parent), "<frozen importlib")
 
 
 class NoSuchApp(Exception):
-    """There is no app of that name; the message says what is there instead."""
+    """There is no app of that name; the message says what is there instead, `backtrace` where its code went wrong."""
+
+    def __init__(self, message: str, backtrace: str = "") -> None:
+        super().__init__(message)
+        self.backtrace = backtrace
 
 
 def load_app(name: str) -> App:
@@ -29,13 +33,13 @@ def load_app(name: str) -> App:
     if here not in sys.path:
         sys.path.insert(0, here)
     try:
-        module = import_module(module_name)
+        module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
         if error.name is not None and (module_name == error.name or module_name.startswith(f"{error.name}.")):
             raise NoSuchApp(f"there is no module {error.name!r} in {here} or among the installed packages") from None
-        raise NoSuchApp(f"{module_name} needs a module that is not there: {error}") from error
+        raise NoSuchApp(f"{module_name} needs a module that is not there: {error}{_place(error)}") from None
     except Exception as error:
-        raise NoSuchApp(f"{module_name} cannot be loaded\n{_own_part(error)}") from error
+        raise NoSuchApp(f"cannot load {module_name}: {error_text(error)}", _backtrace(error)) from None
     found: object = module
     for part in (attribute or "app").split("."):
         if not hasattr(found, part):
@@ -52,12 +56,24 @@ def _not_there(module_name: str, attribute: str, module: object) -> str:
     return f"module {module_name} has no {attribute!r}{hint}"
 
 
-def _own_part(error: Exception) -> str:
-    """Where it went wrong in the code of others: without this package, and without what imports modules."""
+def _place(error: Exception) -> str:
+    """The line of the user's code that raised it."""
+    frames = _own_frames(traceback.TracebackException.from_exception(error))
+    return f" ({frames[-1].filename}, line {frames[-1].lineno})" if frames else ""
+
+
+def _backtrace(error: Exception) -> str:
+    """Where it came from, with nothing but the user's code."""
     said = traceback.TracebackException.from_exception(error)
-    foreign = [frame for frame in said.stack if not frame.filename.startswith((_HERE, *_IMPORTING))]
-    said.stack = traceback.StackSummary.from_list(foreign)
-    return "".join(said.format() if foreign else said.format_exception_only()).rstrip()
+    part: traceback.TracebackException | None = said
+    while part is not None:
+        part.stack = _own_frames(part)
+        part = part.__cause__ or part.__context__
+    return "".join(said.format())
+
+
+def _own_frames(said: traceback.TracebackException) -> traceback.StackSummary:
+    return traceback.StackSummary.from_list([frame for frame in said.stack if not frame.filename.startswith(_HIDDEN)])
 
 
 def _article(noun: str) -> str:

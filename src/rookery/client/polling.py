@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from time import time
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -11,8 +12,9 @@ from rookery.client.claimed import ClaimedJob
 from rookery.client.current import LEASE_LOST
 from rookery.client.errors import InvalidRequest, LeaseLost, NotFound, Overloaded, PayloadTooLarge, RookeryError
 from rookery.client.outbox import AckMessage, FailMessage, Message, Outbox, ReleaseMessage
-from rookery.client.requests import API, Request, Retry, answer_as, no_answer, part_of_path
+from rookery.client.requests import API, Request, Retry, answer_as, part_of_path
 from rookery.client.retries import jittered
+from rookery.model.instants import parse_instant
 
 if TYPE_CHECKING:
     from rookery.client.worker import Worker
@@ -37,6 +39,15 @@ class AckedJobs(msgspec.Struct):
 
     acked: int
     lost: list[str] = []
+
+
+class Told(msgspec.Struct):
+    """The answer to an outcome: of one that failed, when it is tried again."""
+
+    next_attempt_at: str | None = None
+
+
+_read_told: Final = answer_as(Told)
 
 
 class PollSession:
@@ -160,33 +171,44 @@ async def _ack_many(client: AsyncClient, outbox: Outbox) -> None:
         answer = await client._send(request)
     except (InvalidRequest, PayloadTooLarge):
         return
-    for job_id in answer.lost:
-        note_dropped(job_id, LEASE_LOST)
+    lost = set(answer.lost)
+    for ack in outbox.acks:
+        if ack.job_id in lost:
+            note_dropped(ack, LEASE_LOST)
     outbox.acks = []
 
 
 async def _deliver_one(client: AsyncClient, message: Message) -> None:
     """Tell of one job. That the server does not want to know any more is fine; an ack it refuses becomes a failure."""
     try:
-        await client._send(_request(message))
+        outcome = await client._send(_request(message))
+        if outcome.next_attempt_at is not None:
+            note_retry(message.job_id, outcome.next_attempt_at)
     except (LeaseLost, NotFound) as error:
-        note_dropped(message.job_id, str(error))
+        note_dropped(message, str(error))
     except (InvalidRequest, PayloadTooLarge) as error:
         if isinstance(message, AckMessage) and error.code != "ACK_ERROR":
             told = FailMessage(message.job_id, message.lease_token, f"the server refused the result: {error}")
             await _deliver_one(client, told)
         else:
-            note_dropped(message.job_id, str(error))
+            note_dropped(message, str(error))
 
 
-def note_dropped(job_id: str, reason: str) -> None:
+def note_dropped(message: Message, reason: str) -> None:
     """The server does not want to know how a job went."""
-    logger.info("job %s: its outcome is dropped (%s)", job_id, reason)
+    what = "it had gone back already" if isinstance(message, ReleaseMessage) else "its outcome is dropped"
+    logger.info("job %s: %s (%s)", message.job_id, what, reason)
 
 
-def _request(message: Message) -> Request[None]:
+def note_retry(job_id: str, at: str) -> None:
+    """The server has said when a job that failed comes again."""
+    seconds = max(0.0, parse_instant(at) / 1000 - time())
+    logger.info("job %s: again in %s", job_id, f"{seconds:.0f} s" if seconds >= 1 else "a moment")
+
+
+def _request(message: Message) -> Request[Told]:
     verb = VERBS[type(message)]
-    return Request("POST", f"{API}/{verb}/{part_of_path(message.job_id)}", no_answer, body=_encode(message))
+    return Request("POST", f"{API}/{verb}/{part_of_path(message.job_id)}", _read_told, body=_encode(message))
 
 
 VERBS: Final[dict[type[Message], str]] = {AckMessage: "ack", FailMessage: "fail", ReleaseMessage: "release"}

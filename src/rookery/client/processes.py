@@ -12,7 +12,7 @@ from rookery.client.child import Ended, Job, Leave, Stop, serve
 from rookery.client.current import CANCELLED, CurrentJob, JobReports, LogLine
 from rookery.client.functions import JobFunction
 from rookery.client.outcomes import Dropped, Outcome
-from rookery.client.running import judge, timed_out
+from rookery.client.running import JobTimeout, judge, timed_out
 from rookery.client.threads import Threads
 
 logger = logging.getLogger("rookery.worker")
@@ -104,10 +104,19 @@ class _Process:
                         reports.log(job, message)
                     else:
                         reports.report(job, message.progress, message.checkpoint)
+        except JobTimeout:
+            # It is an OSError too, but the process still lives.
+            self.kill()
+            self._bury()
+            raise
         except (EOFError, OSError):
-            self._process.join(STOP_WITHIN)
-            self._pipe.close()
+            self._bury()
             raise ProcessDied(f"the process that ran the job ended with code {self._process.exitcode}") from None
+
+    def _bury(self) -> None:
+        """Wait for the end of a process that has died, so that nothing is left of it."""
+        self._process.join(STOP_WITHIN)
+        self._pipe.close()
 
     def _send(self, message: Job | Stop | Leave) -> None:
         with self._sending:

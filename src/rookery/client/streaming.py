@@ -18,7 +18,7 @@ from rookery.client.errors import (
     UnexpectedAnswer,
 )
 from rookery.client.outbox import MOST_BYTES, Message, Outbox
-from rookery.client.polling import deliver, note_dropped
+from rookery.client.polling import deliver, note_dropped, note_retry
 from rookery.client.retries import jittered
 from rookery.client.stream import Answer, Outcome, Stream, connect
 
@@ -194,9 +194,11 @@ def _refused(told: Outbox, heard: Answer) -> Outbox:
     for messages, outcomes in parts:
         for message, outcome in zip(messages, outcomes or (), strict=False):
             if outcome.error is None:
+                if outcome.next_attempt_at is not None:
+                    note_retry(message.job_id, outcome.next_attempt_at)
                 continue
             if outcome.code in NOT_OURS:
-                note_dropped(message.job_id, outcome.error)
+                note_dropped(message, outcome.error)
             else:
                 refused.add(message)
     return refused

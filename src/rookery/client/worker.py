@@ -4,6 +4,7 @@ import asyncio
 import logging
 import os
 import secrets
+import signal
 import socket
 from collections import deque
 from collections.abc import Callable
@@ -93,6 +94,8 @@ class Worker:
         self._signal_number = 0
         self._asked_at: float | None = None
         self._stale_until = 0.0
+        self._blocking = "something"
+        self._is_verbose = False
         self._line: Line | None = None
 
     def check(self) -> None:
@@ -120,10 +123,11 @@ class Worker:
         return 0 if self.is_stopping else max(0, self.credit.window - self.in_hand)
 
     async def run(self) -> int:
-        """Run jobs until `stop`; the exit code."""
+        """Run jobs until `stop`; the exit code, 0 if every job that had begun has ended."""
         self.check()
         self._loop = asyncio.get_running_loop()
         self.credit = Credit(self.concurrency, monotonic())
+        self._is_verbose = logger.isEnabledFor(logging.DEBUG)
         async with AsyncExitStack() as stack:
             stack.push_async_callback(self.app.close)
             stack.enter_context(capturing())
@@ -137,6 +141,20 @@ class Worker:
             self._heartbeats.start()
             self._line = Line(self)
             return await self._work(self._line)
+
+    def run_sync(self) -> int:
+        """The same without an event loop, in the main thread of a program; SIGINT and SIGTERM stop it."""
+
+        async def run_until_signalled() -> int:
+            self.stop_at_signals()
+            return await self.run()
+
+        return asyncio.run(run_until_signalled())
+
+    def stop_at_signals(self) -> None:
+        """Let SIGINT and SIGTERM stop it, if this is the loop of the main thread."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, self.stop, number)
 
     def stop(self, signal_number: int = 0) -> None:
         """Take no more jobs and finish those that run. Told a second time, hand them back and end at once."""
@@ -161,7 +179,8 @@ class Worker:
     async def _stop(self, line: Line) -> int:
         """Hand back what has not begun, finish what has, hand back what takes too long, say the last words."""
         self.is_stopping = True
-        logger.info("stopping: %d jobs are running", len(self.running))
+        running = len(self.running)
+        logger.info("stopping: %d %s running", running, "job is" if running == 1 else "jobs are")
         for claim, _ in self._take_all_waiting():
             self._tell(claim, Snoozed(None, "the worker stopped"))
         line.stop_taking()
@@ -169,7 +188,8 @@ class Worker:
         await self._quiet(self._shutdown_timeout, self._stop_now)
         left = len(self.running)
         if left:
-            logger.warning("%d jobs did not end in time and are handed back", left)
+            said = "job did not end in time and is" if left == 1 else "jobs did not end in time and are"
+            logger.warning("%d %s handed back", left, said)
             await self._hand_back_running()
         patience = LAST_MOMENT if self._stop_now.is_set() else LAST_WORDS
         await self._delivered(patience)
@@ -212,9 +232,10 @@ class Worker:
     def connected(self, kind: str) -> None:
         """The server is there."""
         logger.info(
-            "worker %s ready: %d jobs at a time of %s, by %s",
+            "worker %s ready: %d %s at a time of %s, by %s",
             self.worker_id,
             self.concurrency,
+            "job" if self.concurrency == 1 else "jobs",
             ", ".join(self.queues),
             kind,
         )
@@ -240,11 +261,27 @@ class Worker:
         if self._asked_at is None:
             self._asked_at = monotonic()
             self._from_thread(self._loop_turns)
+        else:
+            self._blocking = self._on_loop()
+
+    def _on_loop(self) -> str:
+        """The job whose code runs on the loop at this moment, or else those that may be behind it."""
+        task = asyncio.current_task(self._loop)
+        jobs = [job for job in list(self.running.values()) if job.function.is_async and not job.function.process]
+        for job in jobs:
+            if job.task is task:
+                return f"job {job.id} ({job.function.name})"
+        names = sorted({job.function.name for job in jobs})
+        return f"something ({', '.join(names)})" if names else "something"
 
     def _loop_turns(self) -> None:
         now = monotonic()
         if self._was_blocked(now):
-            logger.warning("something has blocked the event loop for %.1f s", now - (self._asked_at or now))
+            logger.warning(
+                "%s has blocked the event loop for %.1f s: use def instead of async def, or asyncio.to_thread",
+                self._blocking,
+                now - (self._asked_at or now),
+            )
             self._stale_until = now + STALE_FOR
         self._asked_at = None
 
@@ -272,6 +309,7 @@ class Worker:
             job.task = self._loop.create_task(self._perform(job, function))
 
     async def _perform(self, job: RunningJob, function: JobFunction[..., Any]) -> None:
+        began = monotonic() if self._is_verbose else 0.0
         try:
             if function.process:
                 outcome = await self._processes.run(function, job, self._heartbeats)
@@ -285,6 +323,8 @@ class Worker:
         if self.running.pop(job.claim.lease_token, None) is None:
             return
         self._finished += 1
+        if self._is_verbose and type(outcome) is Done:
+            logger.debug("job %s of %s: completed in %.0f ms", job.id, job.queue, (monotonic() - began) * 1000)
         self._conclude(job, outcome)
         if self.waiting:
             self._begin_next(monotonic())
@@ -394,6 +434,11 @@ class Worker:
 def _note(job: RunningJob, outcome: Outcome) -> None:
     match outcome:
         case Failed():
-            logger.warning("job %s of %s, attempt %d: %s", job.id, job.queue, job.attempt, outcome.error)
+            is_last = outcome.end is not None or job.attempt >= job.max_retries
+            told = "job %s of %s, attempt %d of %d: %s%s"
+            last = " (dead)" if is_last else ""
+            logger.warning(told, job.id, job.queue, job.attempt, job.max_retries, outcome.error, last)
+            if outcome.backtrace is not None:
+                logger.debug("job %s: %s", job.id, outcome.backtrace.rstrip())
         case Dropped():
             logger.info("job %s of %s: its outcome is dropped (%s)", job.id, job.queue, outcome.reason)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from rookery.client.app import App
-    from rookery.client.values import Time
+    from rookery.client.values import Day
     from rookery.testing.api import NeedsServer
     from rookery.testing.drained import Drained
     from rookery.testing.modes import Engine, Fake, Inline
@@ -19,21 +19,21 @@ _HOMES: Final = {"Drained": "drained", "Engine": "modes", "Fake": "modes", "Inli
 __all__ = ["Drained", "Engine", "Fake", "Inline", "NeedsServer", "engine", "fake", "inline"]
 
 
-def engine(*apps: "App", now: "Time | None" = None) -> "Engine":
+def engine(*apps: "App", now: "Day | None" = None) -> "Engine":
     """The real engine in memory, with a clock that is moved: `with engine() as rookery: ...`."""
     from rookery.testing.modes import Engine
 
     return Engine(*apps, now=now)
 
 
-def fake(*apps: "App", now: "Time | None" = None) -> "Fake":
+def fake(*apps: "App", now: "Day | None" = None) -> "Fake":
     """Jobs only wait, until they are drained: `with fake() as rookery: ...`."""
     from rookery.testing.modes import Fake
 
     return Fake(*apps, now=now)
 
 
-def inline(*apps: "App", now: "Time | None" = None) -> "Inline":
+def inline(*apps: "App", now: "Day | None" = None) -> "Inline":
     """Jobs run as soon as they are enqueued: `with inline() as rookery: ...`."""
     from rookery.testing.modes import Inline
 

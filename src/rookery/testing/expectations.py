@@ -42,6 +42,7 @@ class Expectation:
     """A job that a test expects, as far as it says."""
 
     def __init__(self, what: AnyFunction | str | None, arguments: Mapping[str, Any], options: Options) -> None:
+        __tracebackhide__ = True
         self._function = what if isinstance(what, JobFunction) else None
         self._queue = what.queue if isinstance(what, JobFunction) else what
         self._arguments = arguments
@@ -168,6 +169,7 @@ def _rest(seen: Sequence[Seen]) -> list[str]:
 
 def _check_names(function: AnyFunction, arguments: Mapping[str, Any]) -> None:
     """An argument that there is not would never be found, nor missed."""
+    __tracebackhide__ = True
     parameters = inspect.signature(function.function).parameters.values()
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return

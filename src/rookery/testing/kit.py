@@ -16,8 +16,8 @@ from rookery.client.client import Client
 from rookery.client.clock import substitute_clock
 from rookery.client.functions import JobFunction
 from rookery.client.records import Job
-from rookery.client.values import JobRef, Time, time_text
-from rookery.model.instants import parse_instant
+from rookery.client.values import Day, JobRef, time_text
+from rookery.model.instants import LATEST, parse_bound
 from rookery.testing.api import Added, MemoryApi
 from rookery.testing.crew import Crew, Task, namespace_of
 from rookery.testing.drained import Drained, Tally
@@ -38,11 +38,11 @@ class Kit:
     raises_errors: ClassVar[bool]
     """Whether `drain` raises what a job raises, unless it is told."""
 
-    def __init__(self, *apps: App, now: Time | None = None) -> None:
+    def __init__(self, *apps: App, now: Day | None = None) -> None:
         self._alive: set[App] = set()
         self._hands = PlainHands(self._alive)
         self._active = ExitStack()
-        self._node = MemoryNode(_beginning() if now is None else parse_instant(time_text(now, "now")))
+        self._node = MemoryNode(_beginning() if now is None else moment_of(now, "now"))
         self._api = MemoryApi(self._node)
         self._crew = Crew(self._api, apps)
         namespace = from_environment(None, "NAMESPACE")
@@ -166,6 +166,7 @@ class Kit:
 
 def expectation(what: JobFunction[..., Any] | str | None, expected: dict[str, Any]) -> Expectation:
     """What is expected, with options and arguments told apart."""
+    __tracebackhide__ = True
     options = {name: expected.pop(name) for name in Options.__annotations__ if name in expected}
     arguments = {**expected.pop("arguments", {}), **expected}
     return Expectation(what, arguments, cast(Options, options))
@@ -174,6 +175,14 @@ def expectation(what: JobFunction[..., Any] | str | None, expected: dict[str, An
 def as_job(added: Added) -> Job:
     """A job as the SDK shows it."""
     return msgspec.json.decode(msgspec.json.encode(added.job), type=Job)
+
+
+def moment_of(when: Day, field: str) -> int:
+    """A point in time; a day means its first moment in UTC."""
+    moment = parse_bound(time_text(when, field), round_up=True)
+    if not 0 <= moment <= LATEST:
+        raise ValueError(f"{field}: {when} is out of range")
+    return moment
 
 
 def _beginning() -> int:

@@ -6,13 +6,13 @@ from functools import partial
 from typing import ClassVar
 
 from rookery.client.app import App
-from rookery.client.values import Duration, Time, milliseconds_of, time_text
-from rookery.model.instants import format_instant, parse_instant
+from rookery.client.values import Day, Duration, milliseconds_of
+from rookery.model.instants import format_instant
 from rookery.model.job import SCHEDULED
 from rookery.model.names import namespace_of, shown_name
 from rookery.testing.api import Added
 from rookery.testing.drained import Drained, Tally
-from rookery.testing.kit import Kit
+from rookery.testing.kit import Kit, moment_of
 from rookery.testing.node import drive
 from rookery.testing.running import Hands, LoopHands
 
@@ -27,11 +27,11 @@ class Engine(Kit):
 
         No job is run by that; `drain` runs those that are ready then, `run_for` runs each when it is due.
         """
-        self._pass_until(self._node.now + milliseconds_of(by, "by"))
+        self._pass_until(self._after(by))
 
-    def travel_to(self, when: Time) -> None:
-        """Move the clock on to a point in time."""
-        end = parse_instant(time_text(when, "when"))
+    def travel_to(self, when: Day) -> None:
+        """Move the clock on to a point in time, or to the first moment of a day in UTC."""
+        end = moment_of(when, "when")
         if end < self._node.now:
             raise ValueError(f"the clock only goes forward: it is {format_instant(self._node.now)} already")
         self._pass_until(end)
@@ -39,7 +39,12 @@ class Engine(Kit):
     def run_for(self, by: Duration, *, raise_errors: bool | None = None) -> Drained:
         """Move the clock on as `advance` does, with a worker at hand that runs each job when it is due."""
         raises = self.raises_errors if raise_errors is None else raise_errors
-        return self._start(partial(self._run_until, self._node.now + milliseconds_of(by, "by"), raises))
+        return self._start(partial(self._run_until, self._after(by), raises))
+
+    def _after(self, by: Duration) -> int:
+        if str(by).strip().startswith("-"):
+            raise ValueError(f"by: the clock only goes forward, not by {by}")
+        return self._node.now + milliseconds_of(by, "by")
 
     def _pass_until(self, end: int) -> None:
         with self._api.turn:
@@ -85,7 +90,7 @@ class Inline(Kit):
 
     raises_errors: ClassVar[bool] = True
 
-    def __init__(self, *apps: App, now: Time | None = None) -> None:
+    def __init__(self, *apps: App, now: Day | None = None) -> None:
         super().__init__(*apps, now=now)
         self._ran = Tally()
 

@@ -1,5 +1,6 @@
 """The pytest plugin: a fixture for each mode. It loads nothing of the engine before a test asks for one."""
 
+import inspect
 from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
@@ -35,11 +36,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Give a test the mode of its marker, or of the settings, unless it asks for a fixture itself."""
+    marked = _marked(item)
     names: list[str] | None = getattr(item, "fixturenames", None)
     if names is None or not set(FIXTURES.values()).isdisjoint(names):
         return
-    marker = item.get_closest_marker("rookery")
-    mode = marker.args[0] if marker is not None and marker.args else item.config.getini("rookery_mode")
+    mode = marked.get("mode") or item.config.getini("rookery_mode")
     if not mode:
         return
     if mode not in FIXTURES:
@@ -72,8 +73,22 @@ def rookery_inline(request: pytest.FixtureRequest) -> "Iterator[Inline]":
 
 
 def _beginning(request: pytest.FixtureRequest) -> Any:
-    marker = request.node.get_closest_marker("rookery")
-    return None if marker is None else marker.kwargs.get("now")
+    return _marked(request.node).get("now")
+
+
+def _marked(item: pytest.Item) -> dict[str, Any]:
+    """What the marker of a test says, by name."""
+    marker = item.get_closest_marker("rookery")
+    if marker is None:
+        return {}
+    try:
+        return inspect.signature(_marker).bind_partial(*marker.args, **marker.kwargs).arguments
+    except TypeError as error:
+        raise pytest.UsageError(f"{item.nodeid}: rookery(mode, now): {error}") from None
+
+
+def _marker(mode: str, now: Any) -> None:
+    """What can be said by the marker."""
 
 
 @pytest.hookimpl(wrapper=True)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Final
 
 import click
+from rich.cells import cell_len
 from rich.text import Text
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
@@ -295,9 +296,11 @@ class Dashboard(App[int]):
                 text.append("  ")
                 text.append(shown_number(count, 7), f"bold {colour}" if count else "dim")
                 text.append(f" {state}", "dim")
-        text.append(f"   {self._remote.url}", "dim")
         right = _time_of_day(self._clock())
         room = self.size.width - len(right) - 2
+        url = f"   {self._remote.url}"
+        fits = text.cell_len + cell_len(url) <= room
+        text.append(url if fits else url.replace("http://", "", 1), "dim")
         text.truncate(room, overflow="ellipsis")
         text.append(" " * max(1, room - text.cell_len) + right, "dim")
         self.query_one("#head", Static).update(text)

@@ -11,6 +11,8 @@ from textual.widgets import Static
 
 KEYS: Final = (
     ("↑ ↓  j k", "choose a row"),
+    ("pgup pgdn", "go a page up or down"),
+    ("g G", "go to the first or last row"),
     ("tab", "go to the next panel"),
     ("enter", "details of the row"),
     ("p", "pause or resume the queue"),
