@@ -282,7 +282,9 @@ class Worker:
         except Exception as error:
             logger.exception("job %s: the worker could not run it", job.id)
             outcome = Failed(error_text(error))
-        if self.running.pop(job.claim.lease_token, None) is None:
+        finally:
+            is_ours = self.running.pop(job.claim.lease_token, None) is not None
+        if not is_ours:
             return
         self._finished += 1
         self._conclude(job, outcome)
