@@ -264,6 +264,8 @@ class Worker:
                 return
             if now - came > claim.lease_duration:
                 # The server has given it to somebody else long ago.
+                self.credit.is_off = True
+                self._flush_soon()
                 continue
             function = functions[claim.queue]
             job = RunningJob(claim, self._heartbeats, self._state, function, came)
