@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from rookery import App
+from rookery import App, Worker
+from rookery.client.lines import CannotStart
 from tests.worker.fake_wire import claim, until, working
 
 
@@ -54,3 +55,13 @@ def test_a_handler_that_raises_what_nobody_may_catch_frees_its_place_too(monkeyp
             assert worker.in_hand == 0
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize("lease", [0, "0s", 86_401, "25h"])
+def test_a_lease_that_the_server_would_not_give_is_refused(lease: Any) -> None:
+    app = App()
+    app.job(queue="q")(lambda: None)
+
+    with pytest.raises(CannotStart, match="lease_duration must be from 1 s to 86400 s"):
+        Worker(app, lease_duration=lease)
+    assert Worker(app, lease_duration="24h").lease_seconds == 86_400
