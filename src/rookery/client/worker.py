@@ -37,6 +37,8 @@ FLUSH_EVERY: Final = 0.004
 FLUSH_AT: Final = 256
 STALE_FOR: Final = 0.1
 """For so many seconds after the loop was blocked, what comes may have waited to be read."""
+LONGEST_LEASE: Final = 86_400
+"""Seconds."""
 LAST_WORDS: Final = 5.0
 """Seconds that a stopping worker takes to tell the server its last outcomes."""
 HEARTBEAT_TIMEOUT: Final = 10.0
@@ -72,6 +74,8 @@ class Worker:
             raise CannotStart(f"concurrency must be at least 1, not {concurrency}")
         self.concurrency = concurrency
         self.lease_seconds = whole_seconds_of(lease_duration, "lease_duration")
+        if not 1 <= self.lease_seconds <= LONGEST_LEASE:
+            raise CannotStart(f"lease_duration must be from 1 s to {LONGEST_LEASE} s, not {self.lease_seconds} s")
         self.transport: TransportKind = transport
         self.hostname = socket.gethostname()
         self.worker_id = worker_id or f"{self.hostname}-{os.getpid()}-{secrets.token_hex(3)}"
@@ -96,13 +100,17 @@ class Worker:
         self._line: Line | None = None
 
     def check(self) -> None:
-        """See that every function can be run. Raises CannotStart."""
+        """See that every function can be run, and that the server's address is one. Raises CannotStart."""
         for queue in self.queues:
             function = self.app.functions[queue]
             try:
                 _ = function.signature
             except (TypeError, ValueError) as error:
                 raise CannotStart(str(error)) from None
+        try:
+            self.app.new_client().close()
+        except ValueError as error:
+            raise CannotStart(str(error)) from None
 
     @property
     def is_ready(self) -> bool:
