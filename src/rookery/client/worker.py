@@ -12,6 +12,7 @@ from time import monotonic
 from typing import Any, Final, Literal
 
 from rookery.client.app import App
+from rookery.client.child import Server
 from rookery.client.claimed import ClaimedJob
 from rookery.client.credit import Credit
 from rookery.client.current import CANCELLED
@@ -138,7 +139,8 @@ class Worker:
             self._state = await stack.enter_async_context(self.app.running())
             self._threads = Threads()
             stack.callback(self._threads.close)
-            self._processes = Processes(self._threads)
+            server = Server(self.app.url, self.app.api_key, self.app.namespace)
+            self._processes = Processes(self._threads, server)
             stack.callback(self._processes.close)
             self._heartbeats = Heartbeats(self, self.app.new_client(timeout=HEARTBEAT_TIMEOUT, retries=0))
             stack.callback(self._heartbeats.close, LAST_MOMENT)
