@@ -1,7 +1,7 @@
 """Working: fetch jobs, say how they went, keep their leases, write their logs."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final, Literal
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final, Literal, TypeVar
 
 import msgspec
 
@@ -20,6 +20,8 @@ from rookery.client.values import (
     time_text,
     whole_seconds_of,
 )
+
+T = TypeVar("T")
 
 SHORTEST_WAIT: Final = 0.05
 """What is said for no wait at all: 0 would mean the server's default, and much less might be over before it looks."""
@@ -222,7 +224,7 @@ def heartbeat(jobs: Iterable[FetchedJob] | Mapping[str, Beat | None]) -> Request
     if not isinstance(jobs, Mapping):
         jobs = {job.job_id: Beat(lease_token=job.lease_token) for job in jobs}
     body = {job_id: _beat_body(beat, f"jobs.{job_id}.") for job_id, beat in jobs.items()}
-    return Request("POST", f"{API}/heartbeat", answer_as(Heartbeat), body=_encode({"jobs": body}))
+    return _beats_request(body, answer_as(Heartbeat))
 
 
 def progress(
@@ -239,8 +241,13 @@ def progress(
             raise LeaseLost(409, "LEASE_LOST", f"the lease on job {job_id} is lost")
         return job_id not in answer.to_stop
 
-    body = _encode({"jobs": {job_id: _beat_body(beat, "")}})
-    return Request("POST", f"{API}/heartbeat", is_wanted, body=body)
+    return _beats_request({job_id: _beat_body(beat, "")}, is_wanted)
+
+
+def _beats_request(beats: dict[str, dict[str, Any]], read: Callable[[Response], T]) -> Request[T]:
+    """Beats can be told twice, but for what they say of costs: those would be counted twice."""
+    retry = Retry.UNSENT if any("usage" in beat for beat in beats.values()) else Retry.SAFE
+    return Request("POST", f"{API}/heartbeat", read, body=_encode({"jobs": beats}), retry=retry)
 
 
 def _beat_body(beat: Beat | None, where: str) -> dict[str, Any]:
