@@ -97,6 +97,7 @@ def test_retries_have_an_end(connect: Connect, bad_server: StartBad, calls: int)
         lambda client: client.ack("job_1"),
         lambda client: client.fail("job_1", "no"),
         lambda client: client.release("job_1"),
+        lambda client: client.release("job_1", lease_token="l"),
         lambda client: client.heartbeat({"job_1": Beat(lease_token="l", usage=Usage(cost_usd=1.0))}),
         lambda client: client.progress("job_1", 1, lease_token="l", usage=Usage(cost_usd=1.0)),
         lambda client: client.add_logs("job_1", "line"),

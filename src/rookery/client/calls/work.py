@@ -216,7 +216,8 @@ def release(
         reason=reason,
     )
     path = f"{API}/release/{part_of_path(job_id_of(job))}"
-    return Request("POST", path, _status, body=_encode(body), retry=_safe_with_token(body))
+    # Told twice, the second one would be refused: the first has ended the lease.
+    return Request("POST", path, _status, body=_encode(body), retry=Retry.UNSENT)
 
 
 def heartbeat(jobs: Iterable[FetchedJob] | Mapping[str, Beat | None]) -> Request[Heartbeat]:
@@ -318,5 +319,5 @@ def _status(response: Response) -> str:
 
 
 def _safe_with_token(body: dict[str, Any]) -> Retry:
-    """With the token of its lease a message about a job can be told twice: the second one is known."""
+    """With the token of its lease the end of an attempt can be told twice: the second time it is known."""
     return Retry.SAFE if "lease_token" in body else Retry.UNSENT
