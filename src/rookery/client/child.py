@@ -7,7 +7,7 @@ import signal
 import threading
 from contextlib import AsyncExitStack
 from multiprocessing.connection import Connection
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -19,6 +19,14 @@ from rookery.client.outcomes import Failed, Outcome
 from rookery.client.running import backtrace_of, error_text, run
 
 PARENT_IS_GONE: Final = 1
+
+
+class Server(NamedTuple):
+    """What the worker's app was told of its server, which the code of the app may not say."""
+
+    url: str | None
+    api_key: str | None
+    namespace: str | None
 
 
 class Job(msgspec.Struct, frozen=True):
@@ -52,17 +60,18 @@ class Ended(msgspec.Struct, frozen=True):
     outcome: Outcome
 
 
-def serve(pipe: Connection, log_level: int) -> None:
+def serve(pipe: Connection, log_level: int, server: Server) -> None:
     """Run jobs until told to leave. Signals are the worker's business."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     logging.basicConfig(level=log_level, format=LOG_FORMAT)
-    asyncio.run(_Child(pipe).serve())
+    asyncio.run(_Child(pipe, server).serve())
 
 
 class _Child:
-    def __init__(self, pipe: Connection) -> None:
+    def __init__(self, pipe: Connection, server: Server) -> None:
         self._pipe = pipe
+        self._server = server
         self._sending = threading.Lock()
         self._jobs: asyncio.Queue[Job | None] = asyncio.Queue()
         self._current: CurrentJob | None = None
@@ -76,10 +85,12 @@ class _Child:
             while (job := await self._jobs.get()) is not None:
                 try:
                     function = find_function(job.module, job.name)
-                    if function.app not in entered:
-                        entered.add(function.app)
-                        await stack.enter_async_context(function.app.running())
-                    self._current = CurrentJob(job.claim, self, function.app.state, function.log_level)
+                    app = function.app
+                    if app not in entered:
+                        app.url, app.api_key, app.namespace = self._server
+                        await stack.enter_async_context(app.running())
+                        entered.add(app)
+                    self._current = CurrentJob(job.claim, self, app.state, function.log_level)
                     outcome = await asyncio.create_task(run(function, self._current))
                 except Exception as error:
                     outcome = Failed(error_text(error), backtrace_of(error))
