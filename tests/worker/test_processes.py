@@ -1,61 +1,75 @@
-"""Processes for jobs, without a worker around them."""
+"""Jobs in processes of their own, without a server."""
 
 import asyncio
+import os
+import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
 import msgspec
+import pytest
 
 from rookery.client.child import Server
-from rookery.client.current import CurrentJob
+from rookery.client.claimed import ClaimedJob
+from rookery.client.current import CurrentJob, LogLine
 from rookery.client.functions import JobFunction
-from rookery.client.outcomes import Done, Failed, Outcome
-from rookery.client.processes import Processes
+from rookery.client.outcomes import Done, Outcome
+from rookery.client.processes import Processes, _Process
 from rookery.client.threads import Threads
-from tests.worker import process_jobs
-from tests.worker.fake_wire import claim
+from tests.conftest import wait_for
+from tests.worker import sample
 
-SERVER = Server("http://elsewhere:1", "a-key", "team")
+
+class Heard:
+    """Keeps what jobs report."""
+
+    def __init__(self) -> None:
+        self.lines: list[tuple[str, str]] = []
+
+    def report(self, job: CurrentJob, progress: msgspec.Raw | None, checkpoint: msgspec.Raw | None) -> None:
+        self.lines.append((job.id, bytes(progress or checkpoint or b"").decode()))
+
+    def log(self, job: CurrentJob, line: LogLine) -> None:
+        self.lines.append((job.id, line.message))
+
+
+class Bench:
+    """Runs jobs in the processes of a worker that is not there."""
+
+    def __init__(self) -> None:
+        self.threads = Threads()
+        self.processes = Processes(self.threads, Server(None, None, None))
+        self.heard = Heard()
+
+    async def run(self, function: JobFunction[..., Any], job_id: str = "job_1", payload: bytes = b"{}") -> Any:
+        claim = ClaimedJob(job_id, function.queue, msgspec.Raw(payload), lease_token=f"lease of {job_id}")
+        outcome: Outcome = await self.processes.run(function, CurrentJob(claim, self.heard), self.heard)
+        assert isinstance(outcome, Done), outcome
+        return msgspec.json.decode(outcome.result) if outcome.result else None
 
 
 @asynccontextmanager
-async def processes() -> AsyncIterator[Processes]:
-    threads = Threads()
-    processes = Processes(threads, SERVER)
+async def benched() -> AsyncIterator[Bench]:
+    bench = Bench()
     try:
-        yield processes
+        yield bench
     finally:
-        processes.close()
-        threads.close()
+        bench.processes.close()
+        bench.threads.close()
 
 
-def job_of(function: JobFunction[..., Any], number: int = 1, **payload: Any) -> CurrentJob:
-    reports: Any = None
-    return CurrentJob(claim(function.queue, number, payload=msgspec.Raw(msgspec.json.encode(payload))), reports)
-
-
-async def run(processes: Processes, function: JobFunction[..., Any], job: CurrentJob) -> Outcome:
-    reports: Any = None
-    return await processes.run(function, job, reports)
-
-
-def test_a_process_knows_the_server_that_the_worker_was_told() -> None:
-    async def main() -> Outcome:
-        async with processes() as crew:
-            return await run(crew, process_jobs.server, job_of(process_jobs.server))
-
-    outcome = asyncio.run(main())
-    assert isinstance(outcome, Done)
-    assert msgspec.json.decode(outcome.result or b"") == list(SERVER)
-
-
-def test_a_lifespan_that_failed_is_entered_again_for_the_next_job() -> None:
-    async def main() -> list[Outcome]:
-        async with processes() as crew:
-            return [await run(crew, process_jobs.state, job_of(process_jobs.state, number)) for number in (1, 2)]
+@pytest.mark.parametrize("notices", [True, False])
+def test_a_process_that_died_while_it_was_idle_burns_no_attempt(notices: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> tuple[int, int]:
+        async with benched() as bench:
+            first = (await bench.run(sample.where_process))["pid"]
+            [process] = bench.processes._idle
+            os.kill(first, signal.SIGKILL)
+            wait_for(lambda: not process.is_alive)
+            if not notices:
+                monkeypatch.setattr(_Process, "is_alive", True)
+            return first, (await bench.run(sample.where_process))["pid"]
 
     first, second = asyncio.run(main())
-    assert isinstance(first, Failed)
-    assert first.error == "ConnectionError: not yet"
-    assert second == Done(msgspec.Raw(b'"a state"'))
+    assert first != second

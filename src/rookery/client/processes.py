@@ -27,6 +27,10 @@ class ProcessDied(Exception):
     """The process that ran a job ended without saying how the job went."""
 
 
+class _NeverBegan(Exception):
+    """A process was gone before it could be handed a job."""
+
+
 class Processes:
     """As many processes as are needed at a time, kept for the next job."""
 
@@ -38,7 +42,7 @@ class Processes:
 
     async def run(self, function: JobFunction[..., Any], job: CurrentJob, reports: JobReports) -> Outcome:
         """Run a job in a process of its own choice, watched by a thread."""
-        process = self._idle.pop() if self._idle else self._start()
+        process = self._take()
         try:
             outcome: Outcome = await self._threads.run(lambda: process.run(function, job, reports))
         except asyncio.CancelledError:
@@ -46,11 +50,23 @@ class Processes:
             if job.cancelled:
                 return Dropped(job.cancel_reason or CANCELLED)
             raise
+        except _NeverBegan:
+            self._end(process)
+            return await self.run(function, job, reports)
         except Exception as error:
             self._end(process)
             return judge(function, error)
         self._idle.append(process)
         return outcome
+
+    def _take(self) -> "_Process":
+        """An idle process that still lives, or a new one."""
+        while self._idle:
+            process = self._idle.pop()
+            if process.is_alive:
+                return process
+            self._end(process)
+        return self._start()
 
     def _start(self) -> "_Process":
         process = _Process(self._server)
@@ -79,6 +95,7 @@ class _Process:
     def __init__(self, server: Server) -> None:
         self._pipe, other = _spawn.Pipe()
         self._sending = threading.Lock()
+        self._is_new = True
         level = logging.getLogger().getEffectiveLevel()
         self._process = _spawn.Process(target=serve, args=(other, level, server), name="rookery-job", daemon=True)
         self._process.start()
@@ -93,7 +110,7 @@ class _Process:
                 self._send(Stop(job.cancel_reason or CANCELLED))
 
         try:
-            self._send(Job(function.function.__module__, function.name, job.claim))
+            self._hand_over(Job(function.function.__module__, function.name, job.claim))
             with job.told_when_cancelled(stop):
                 while True:
                     if not self._pipe.poll(None if end is None else max(0.0, end - monotonic())):
@@ -109,6 +126,21 @@ class _Process:
             self._process.join(STOP_WITHIN)
             self._pipe.close()
             raise ProcessDied(f"the process that ran the job ended with code {self._process.exitcode}") from None
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it can be given a job."""
+        return self._process.is_alive()
+
+    def _hand_over(self, job: Job) -> None:
+        try:
+            self._send(job)
+        except OSError:
+            # One that dies as soon as it is started would die again and again.
+            if self._is_new:
+                raise
+            raise _NeverBegan from None
+        self._is_new = False
 
     def _send(self, message: Job | Stop | Leave) -> None:
         with self._sending:
