@@ -73,3 +73,13 @@ def test_a_process_that_died_while_it_was_idle_burns_no_attempt(notices: bool, m
 
     first, second = asyncio.run(main())
     assert first != second
+
+
+def test_what_a_job_says_after_its_end_is_not_taken_for_the_next_ones() -> None:
+    async def main() -> list[tuple[str, str]]:
+        async with benched() as bench:
+            await bench.run(sample.leaves_a_thread, "job_1")
+            await bench.run(sample.joins_a_thread, "job_2")
+            return bench.heard.lines
+
+    assert asyncio.run(main()) == [("job_1", "in time"), ("job_2", "own")]

@@ -48,15 +48,24 @@ class Leave(msgspec.Struct, frozen=True):
 
 
 class Report(msgspec.Struct, frozen=True):
-    """From the process: what a job says of itself."""
+    """From the process: what a job says of itself. Its lease token tells it from the job before, which may go on."""
 
+    lease_token: str | None
     progress: msgspec.Raw | None
     checkpoint: msgspec.Raw | None
+
+
+class Said(msgspec.Struct, frozen=True):
+    """From the process: a line of a job's log."""
+
+    lease_token: str | None
+    line: LogLine
 
 
 class Ended(msgspec.Struct, frozen=True):
     """From the process: how the job went."""
 
+    lease_token: str | None
     outcome: Outcome
 
 
@@ -95,7 +104,7 @@ class _Child:
                 except Exception as error:
                     outcome = Failed(error_text(error), backtrace_of(error))
                 self._current = None
-                self._send(Ended(outcome))
+                self._send(Ended(job.claim.lease_token, outcome))
 
     def _listen(self) -> None:
         """Hear what the worker says, also while a job keeps this process busy."""
@@ -112,14 +121,14 @@ class _Child:
         except (EOFError, OSError):
             os._exit(PARENT_IS_GONE)
 
-    def _send(self, message: Report | LogLine | Ended) -> None:
+    def _send(self, message: Report | Said | Ended) -> None:
         with self._sending:
             self._pipe.send(message)
 
     def report(self, job: CurrentJob, progress: msgspec.Raw | None, checkpoint: msgspec.Raw | None) -> None:
         """Pass on what a job says of itself."""
-        self._send(Report(progress, checkpoint))
+        self._send(Report(job.claim.lease_token, progress, checkpoint))
 
     def log(self, job: CurrentJob, line: LogLine) -> None:
         """Pass on a line of the job's log."""
-        self._send(line)
+        self._send(Said(job.claim.lease_token, line))

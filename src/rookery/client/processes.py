@@ -8,8 +8,8 @@ from contextlib import suppress
 from time import monotonic
 from typing import Any, Final
 
-from rookery.client.child import Ended, Job, Leave, Server, Stop, serve
-from rookery.client.current import CANCELLED, CurrentJob, JobReports, LogLine
+from rookery.client.child import Ended, Job, Leave, Report, Said, Server, Stop, serve
+from rookery.client.current import CANCELLED, CurrentJob, JobReports
 from rookery.client.functions import JobFunction
 from rookery.client.outcomes import Dropped, Outcome
 from rookery.client.running import judge, timed_out
@@ -115,11 +115,13 @@ class _Process:
                 while True:
                     if not self._pipe.poll(None if end is None else max(0.0, end - monotonic())):
                         raise timed_out(function.timeout or 0.0)
-                    message = self._pipe.recv()
+                    message: Report | Said | Ended = self._pipe.recv()
+                    if message.lease_token != job.claim.lease_token:
+                        continue
                     if isinstance(message, Ended):
                         return message.outcome
-                    if isinstance(message, LogLine):
-                        reports.log(job, message)
+                    if isinstance(message, Said):
+                        reports.log(job, message.line)
                     else:
                         reports.report(job, message.progress, message.checkpoint)
         except (EOFError, OSError):
