@@ -358,3 +358,28 @@ def enqueues_sync() -> str:
 @app.job
 async def reports_too_much() -> None:
     current_job().progress("x" * 70_000_000)
+
+
+left: list[threading.Thread] = []
+let_go = threading.Event()
+
+
+@app.job(process=True)
+def leaves_a_thread() -> None:
+    job = current_job()
+
+    def go_on() -> None:
+        let_go.wait()
+        job.log("late line")
+        job.progress("late progress")
+
+    left.append(threading.Thread(target=go_on, daemon=True))
+    left[0].start()
+    job.log("in time")
+
+
+@app.job(process=True)
+def joins_a_thread() -> None:
+    current_job().log("own")
+    let_go.set()
+    left[0].join()

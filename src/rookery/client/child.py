@@ -7,7 +7,7 @@ import signal
 import threading
 from contextlib import AsyncExitStack
 from multiprocessing.connection import Connection
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -19,6 +19,14 @@ from rookery.client.outcomes import Failed, Outcome
 from rookery.client.running import backtrace_of, error_text, run
 
 PARENT_IS_GONE: Final = 1
+
+
+class Server(NamedTuple):
+    """What the worker's app was told of its server, which the code of the app may not say."""
+
+    url: str | None
+    api_key: str | None
+    namespace: str | None
 
 
 class Job(msgspec.Struct, frozen=True):
@@ -40,29 +48,39 @@ class Leave(msgspec.Struct, frozen=True):
 
 
 class Report(msgspec.Struct, frozen=True):
-    """From the process: what a job says of itself."""
+    """From the process: what a job says of itself. Its lease token tells it from the job before, which may go on."""
 
+    lease_token: str | None
     progress: msgspec.Raw | None
     checkpoint: msgspec.Raw | None
+
+
+class Said(msgspec.Struct, frozen=True):
+    """From the process: a line of a job's log."""
+
+    lease_token: str | None
+    line: LogLine
 
 
 class Ended(msgspec.Struct, frozen=True):
     """From the process: how the job went."""
 
+    lease_token: str | None
     outcome: Outcome
 
 
-def serve(pipe: Connection, log_level: int) -> None:
+def serve(pipe: Connection, log_level: int, server: Server) -> None:
     """Run jobs until told to leave. Signals are the worker's business."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     logging.basicConfig(level=log_level, format=LOG_FORMAT)
-    asyncio.run(_Child(pipe).serve())
+    asyncio.run(_Child(pipe, server).serve())
 
 
 class _Child:
-    def __init__(self, pipe: Connection) -> None:
+    def __init__(self, pipe: Connection, server: Server) -> None:
         self._pipe = pipe
+        self._server = server
         self._sending = threading.Lock()
         self._jobs: asyncio.Queue[Job | None] = asyncio.Queue()
         self._current: CurrentJob | None = None
@@ -76,15 +94,17 @@ class _Child:
             while (job := await self._jobs.get()) is not None:
                 try:
                     function = find_function(job.module, job.name)
-                    if function.app not in entered:
-                        entered.add(function.app)
-                        await stack.enter_async_context(function.app.running())
-                    self._current = CurrentJob(job.claim, self, function.app.state, function.log_level)
+                    app = function.app
+                    if app not in entered:
+                        app.url, app.api_key, app.namespace = self._server
+                        await stack.enter_async_context(app.running())
+                        entered.add(app)
+                    self._current = CurrentJob(job.claim, self, app.state, function.log_level)
                     outcome = await asyncio.create_task(run(function, self._current))
                 except Exception as error:
                     outcome = Failed(error_text(error), backtrace_of(error))
                 self._current = None
-                self._send(Ended(outcome))
+                self._send(Ended(job.claim.lease_token, outcome))
 
     def _listen(self) -> None:
         """Hear what the worker says, also while a job keeps this process busy."""
@@ -101,14 +121,14 @@ class _Child:
         except (EOFError, OSError):
             os._exit(PARENT_IS_GONE)
 
-    def _send(self, message: Report | LogLine | Ended) -> None:
+    def _send(self, message: Report | Said | Ended) -> None:
         with self._sending:
             self._pipe.send(message)
 
     def report(self, job: CurrentJob, progress: msgspec.Raw | None, checkpoint: msgspec.Raw | None) -> None:
         """Pass on what a job says of itself."""
-        self._send(Report(progress, checkpoint))
+        self._send(Report(job.claim.lease_token, progress, checkpoint))
 
     def log(self, job: CurrentJob, line: LogLine) -> None:
         """Pass on a line of the job's log."""
-        self._send(line)
+        self._send(Said(job.claim.lease_token, line))

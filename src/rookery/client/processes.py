@@ -8,8 +8,8 @@ from contextlib import suppress
 from time import monotonic
 from typing import Any, Final
 
-from rookery.client.child import Ended, Job, Leave, Stop, serve
-from rookery.client.current import CANCELLED, CurrentJob, JobReports, LogLine
+from rookery.client.child import Ended, Job, Leave, Report, Said, Server, Stop, serve
+from rookery.client.current import CANCELLED, CurrentJob, JobReports
 from rookery.client.functions import JobFunction
 from rookery.client.outcomes import Dropped, Outcome
 from rookery.client.running import JobTimeout, judge, timed_out
@@ -27,17 +27,22 @@ class ProcessDied(Exception):
     """The process that ran a job ended without saying how the job went."""
 
 
+class _NeverBegan(Exception):
+    """A process was gone before it could be handed a job."""
+
+
 class Processes:
     """As many processes as are needed at a time, kept for the next job."""
 
-    def __init__(self, threads: Threads) -> None:
+    def __init__(self, threads: Threads, server: Server) -> None:
         self._threads = threads
+        self._server = server
         self._idle: list[_Process] = []
         self._all: set[_Process] = set()
 
     async def run(self, function: JobFunction[..., Any], job: CurrentJob, reports: JobReports) -> Outcome:
         """Run a job in a process of its own choice, watched by a thread."""
-        process = self._idle.pop() if self._idle else self._start()
+        process = self._take()
         try:
             outcome: Outcome = await self._threads.run(lambda: process.run(function, job, reports))
         except asyncio.CancelledError:
@@ -45,14 +50,26 @@ class Processes:
             if job.cancelled:
                 return Dropped(job.cancel_reason or CANCELLED)
             raise
+        except _NeverBegan:
+            self._end(process)
+            return await self.run(function, job, reports)
         except Exception as error:
             self._end(process)
             return judge(function, error)
         self._idle.append(process)
         return outcome
 
+    def _take(self) -> "_Process":
+        """An idle process that still lives, or a new one."""
+        while self._idle:
+            process = self._idle.pop()
+            if process.is_alive:
+                return process
+            self._end(process)
+        return self._start()
+
     def _start(self) -> "_Process":
-        process = _Process()
+        process = _Process(self._server)
         self._all.add(process)
         return process
 
@@ -75,11 +92,12 @@ class Processes:
 class _Process:
     """One process, which runs one job at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, server: Server) -> None:
         self._pipe, other = _spawn.Pipe()
         self._sending = threading.Lock()
+        self._is_new = True
         level = logging.getLogger().getEffectiveLevel()
-        self._process = _spawn.Process(target=serve, args=(other, level), name="rookery-job", daemon=True)
+        self._process = _spawn.Process(target=serve, args=(other, level, server), name="rookery-job", daemon=True)
         self._process.start()
         other.close()
 
@@ -92,16 +110,18 @@ class _Process:
                 self._send(Stop(job.cancel_reason or CANCELLED))
 
         try:
-            self._send(Job(function.function.__module__, function.name, job.claim))
+            self._hand_over(Job(function.function.__module__, function.name, job.claim))
             with job.told_when_cancelled(stop):
                 while True:
                     if not self._pipe.poll(None if end is None else max(0.0, end - monotonic())):
                         raise timed_out(function.timeout or 0.0)
-                    message = self._pipe.recv()
+                    message: Report | Said | Ended = self._pipe.recv()
+                    if message.lease_token != job.claim.lease_token:
+                        continue
                     if isinstance(message, Ended):
                         return message.outcome
-                    if isinstance(message, LogLine):
-                        reports.log(job, message)
+                    if isinstance(message, Said):
+                        reports.log(job, message.line)
                     else:
                         reports.report(job, message.progress, message.checkpoint)
         except JobTimeout:
@@ -117,6 +137,21 @@ class _Process:
         """Wait for the end of a process that has died, so that nothing is left of it."""
         self._process.join(STOP_WITHIN)
         self._pipe.close()
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it can be given a job."""
+        return self._process.is_alive()
+
+    def _hand_over(self, job: Job) -> None:
+        try:
+            self._send(job)
+        except OSError:
+            # One that dies as soon as it is started would die again and again.
+            if self._is_new:
+                raise
+            raise _NeverBegan from None
+        self._is_new = False
 
     def _send(self, message: Job | Stop | Leave) -> None:
         with self._sending:

@@ -13,6 +13,7 @@ from time import monotonic
 from typing import Any, Final, Literal
 
 from rookery.client.app import App
+from rookery.client.child import Server
 from rookery.client.claimed import ClaimedJob
 from rookery.client.credit import Credit
 from rookery.client.current import CANCELLED
@@ -38,6 +39,8 @@ FLUSH_EVERY: Final = 0.004
 FLUSH_AT: Final = 256
 STALE_FOR: Final = 0.1
 """For so many seconds after the loop was blocked, what comes may have waited to be read."""
+LONGEST_LEASE: Final = 86_400
+"""Seconds."""
 LAST_WORDS: Final = 5.0
 """Seconds that a stopping worker takes to tell the server its last outcomes."""
 HEARTBEAT_TIMEOUT: Final = 10.0
@@ -73,6 +76,8 @@ class Worker:
             raise CannotStart(f"concurrency must be at least 1, not {concurrency}")
         self.concurrency = concurrency
         self.lease_seconds = whole_seconds_of(lease_duration, "lease_duration")
+        if not 1 <= self.lease_seconds <= LONGEST_LEASE:
+            raise CannotStart(f"lease_duration must be from 1 s to {LONGEST_LEASE} s, not {self.lease_seconds} s")
         self.transport: TransportKind = transport
         self.hostname = socket.gethostname()
         self.worker_id = worker_id or f"{self.hostname}-{os.getpid()}-{secrets.token_hex(3)}"
@@ -99,13 +104,17 @@ class Worker:
         self._line: Line | None = None
 
     def check(self) -> None:
-        """See that every function can be run. Raises CannotStart."""
+        """See that every function can be run, and that the server's address is one. Raises CannotStart."""
         for queue in self.queues:
             function = self.app.functions[queue]
             try:
                 _ = function.signature
             except (TypeError, ValueError) as error:
                 raise CannotStart(str(error)) from None
+        try:
+            self.app.new_client().close()
+        except ValueError as error:
+            raise CannotStart(str(error)) from None
 
     @property
     def is_ready(self) -> bool:
@@ -134,7 +143,8 @@ class Worker:
             self._state = await stack.enter_async_context(self.app.running())
             self._threads = Threads()
             stack.callback(self._threads.close)
-            self._processes = Processes(self._threads)
+            server = Server(self.app.url, self.app.api_key, self.app.namespace)
+            self._processes = Processes(self._threads, server)
             stack.callback(self._processes.close)
             self._heartbeats = Heartbeats(self, self.app.new_client(timeout=HEARTBEAT_TIMEOUT, retries=0))
             stack.callback(self._heartbeats.close, LAST_MOMENT)
@@ -301,6 +311,8 @@ class Worker:
                 return
             if now - came > claim.lease_duration:
                 # The server has given it to somebody else long ago.
+                self.credit.is_off = True
+                self._flush_soon()
                 continue
             function = functions[claim.queue]
             job = RunningJob(claim, self._heartbeats, self._state, function, came)
@@ -320,7 +332,9 @@ class Worker:
         except Exception as error:
             logger.exception("job %s: the worker could not run it", job.id)
             outcome = Failed(error_text(error))
-        if self.running.pop(job.claim.lease_token, None) is None:
+        finally:
+            is_ours = self.running.pop(job.claim.lease_token, None) is not None
+        if not is_ours:
             return
         self._finished += 1
         if self._is_verbose and type(outcome) is Done:

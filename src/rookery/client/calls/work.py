@@ -1,7 +1,7 @@
 """Working: fetch jobs, say how they went, keep their leases, write their logs."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final, Literal
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final, Literal, TypeVar
 
 import msgspec
 
@@ -20,6 +20,8 @@ from rookery.client.values import (
     time_text,
     whole_seconds_of,
 )
+
+T = TypeVar("T")
 
 SHORTEST_WAIT: Final = 0.05
 """What is said for no wait at all: 0 would mean the server's default, and much less might be over before it looks."""
@@ -214,7 +216,8 @@ def release(
         reason=reason,
     )
     path = f"{API}/release/{part_of_path(job_id_of(job))}"
-    return Request("POST", path, _status, body=_encode(body), retry=_safe_with_token(body))
+    # Told twice, the second one would be refused: the first has ended the lease.
+    return Request("POST", path, _status, body=_encode(body), retry=Retry.UNSENT)
 
 
 def heartbeat(jobs: Iterable[FetchedJob] | Mapping[str, Beat | None]) -> Request[Heartbeat]:
@@ -222,7 +225,7 @@ def heartbeat(jobs: Iterable[FetchedJob] | Mapping[str, Beat | None]) -> Request
     if not isinstance(jobs, Mapping):
         jobs = {job.job_id: Beat(lease_token=job.lease_token) for job in jobs}
     body = {job_id: _beat_body(beat, f"jobs.{job_id}.") for job_id, beat in jobs.items()}
-    return Request("POST", f"{API}/heartbeat", answer_as(Heartbeat), body=_encode({"jobs": body}))
+    return _beats_request(body, answer_as(Heartbeat))
 
 
 def progress(
@@ -239,8 +242,13 @@ def progress(
             raise LeaseLost(409, "LEASE_LOST", f"the lease on job {job_id} is lost")
         return job_id not in answer.to_stop
 
-    body = _encode({"jobs": {job_id: _beat_body(beat, "")}})
-    return Request("POST", f"{API}/heartbeat", is_wanted, body=body)
+    return _beats_request({job_id: _beat_body(beat, "")}, is_wanted)
+
+
+def _beats_request(beats: dict[str, dict[str, Any]], read: Callable[[Response], T]) -> Request[T]:
+    """Beats can be told twice, but for what they say of costs: those would be counted twice."""
+    retry = Retry.UNSENT if any("usage" in beat for beat in beats.values()) else Retry.SAFE
+    return Request("POST", f"{API}/heartbeat", read, body=_encode({"jobs": beats}), retry=retry)
 
 
 def _beat_body(beat: Beat | None, where: str) -> dict[str, Any]:
@@ -258,25 +266,32 @@ def add_logs(
     job: JobRef, lines: str | NewLine | Iterable[str | NewLine], level: str | None, lease_token: str | None
 ) -> Iterator[Request[LogsAdded]]:
     """Lines for a job's log: as many requests as it takes."""
+    return (request for request, _ in add_logs_in_parts(job, lines, level, lease_token))
+
+
+def add_logs_in_parts(
+    job: JobRef, lines: str | NewLine | Iterable[str | NewLine], level: str | None, lease_token: str | None
+) -> Iterator[tuple[Request[LogsAdded], int]]:
+    """The same, each request with how many lines are in it."""
     given = [lines] if isinstance(lines, str | NewLine) else lines
     path = f"{API}/jobs/{part_of_path(job_id_of(job))}/logs"
     token = lease_of(job, lease_token)
     chunk: list[msgspec.Raw] = []
     size = 0
 
-    def request() -> Request[LogsAdded]:
+    def part() -> tuple[Request[LogsAdded], int]:
         body = _encode(_given(lease_token=token, lines=chunk))
-        return Request("POST", path, answer_as(LogsAdded), body=body, retry=Retry.UNSENT)
+        return Request("POST", path, answer_as(LogsAdded), body=body, retry=Retry.UNSENT), len(chunk)
 
     for number, line in enumerate(given):
         text = _line_json(line if isinstance(line, NewLine) else NewLine(line), level, f"lines[{number}].")
         if chunk and (len(chunk) == MOST_LINES or size + len(bytes(text)) > MOST_BYTES):
-            yield request()
+            yield part()
             chunk, size = [], 0
         chunk.append(text)
         size += len(bytes(text))
     if chunk:
-        yield request()
+        yield part()
 
 
 def _line_json(line: NewLine, level: str | None, where: str) -> msgspec.Raw:
@@ -304,5 +319,5 @@ def _status(response: Response) -> str:
 
 
 def _safe_with_token(body: dict[str, Any]) -> Retry:
-    """With the token of its lease a message about a job can be told twice: the second one is known."""
+    """With the token of its lease the end of an attempt can be told twice: the second time it is known."""
     return Retry.SAFE if "lease_token" in body else Retry.UNSENT
