@@ -8,6 +8,7 @@ import pytest
 from rookery import App, InvalidRequest, Worker, current_job
 from rookery.client import streaming
 from rookery.client.async_client import AsyncClient
+from rookery.client.errors import ServerUnreachable
 from rookery.client.outbox import Outbox
 from tests.worker.fake_wire import FakeWire, claim, fine, until, working
 
@@ -122,3 +123,23 @@ def test_room_for_more_than_may_be_wanted_at_once_is_asked_for_when_the_first_ha
         await until(lambda: not worker.in_hand)
 
     play(app, monkeypatch, part, concurrency=1000)
+
+
+def test_when_a_stream_breaks_jobs_in_hand_that_it_did_not_bring_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = App()
+    go_on = asyncio.Event()
+
+    @app.job(queue="q")
+    async def waits() -> None:
+        await go_on.wait()
+
+    async def part(worker: Worker, wire: FakeWire) -> None:
+        wire.bring([claim("q", 1), claim("q", 2)])
+        worker.waiting.appendleft((claim("q", 3), 0.0))
+        wire.lost.set_result(ServerUnreachable("cut"))
+        await until(lambda: not worker.is_ready)
+        in_hand = [claim.job_id for claim, _ in worker.waiting]
+        go_on.set()
+        assert in_hand == ["job_3"]
+
+    play(app, monkeypatch, part, concurrency=1)

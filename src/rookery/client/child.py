@@ -38,8 +38,9 @@ class Job(msgspec.Struct, frozen=True):
 
 
 class Stop(msgspec.Struct, frozen=True):
-    """To the process: the job it runs is no longer wanted."""
+    """To the process: a job is no longer wanted. By the time this is heard, it may run another one."""
 
+    lease_token: str | None
     reason: str
 
 
@@ -84,6 +85,8 @@ class _Child:
         self._sending = threading.Lock()
         self._jobs: asyncio.Queue[Job | None] = asyncio.Queue()
         self._current: CurrentJob | None = None
+        self._stop: Stop | None = None
+        """The last of its kind: it may be about a job that has come, but not begun."""
 
     async def serve(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -100,6 +103,7 @@ class _Child:
                         await stack.enter_async_context(app.running())
                         entered.add(app)
                     self._current = CurrentJob(job.claim, self, app.state, function.log_level)
+                    self._obey(self._current)
                     outcome = await asyncio.create_task(run(function, self._current))
                 except Exception as error:
                     outcome = Failed(error_text(error), backtrace_of(error))
@@ -112,14 +116,19 @@ class _Child:
             while True:
                 message = self._pipe.recv()
                 if isinstance(message, Stop):
-                    current = self._current
-                    if current is not None:
-                        current.tell_cancelled(message.reason)
+                    self._stop = message
+                    self._obey(self._current)
                 else:
                     job = message if isinstance(message, Job) else None
                     self._loop.call_soon_threadsafe(self._jobs.put_nowait, job)
         except (EOFError, OSError):
             os._exit(PARENT_IS_GONE)
+
+    def _obey(self, job: CurrentJob | None) -> None:
+        """Tell a job that it is no longer wanted, if it is the one that was meant."""
+        stop = self._stop
+        if job is not None and stop is not None and stop.lease_token == job.claim.lease_token:
+            job.tell_cancelled(stop.reason)
 
     def _send(self, message: Report | Said | Ended) -> None:
         with self._sending:

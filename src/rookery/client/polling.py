@@ -13,7 +13,8 @@ from rookery.client.current import LEASE_LOST
 from rookery.client.errors import InvalidRequest, LeaseLost, NotFound, Overloaded, PayloadTooLarge, RookeryError
 from rookery.client.nonblocking import AsyncHttpTransport
 from rookery.client.outbox import AckMessage, FailMessage, Message, Outbox, ReleaseMessage
-from rookery.client.requests import API, Request, Retry, answer_as, part_of_path
+from rookery.client.records import AckedMany
+from rookery.client.requests import API, Request, Retry, answer_as, no_answer, part_of_path
 from rookery.client.retries import jittered
 from rookery.model.instants import parse_instant
 
@@ -35,13 +36,6 @@ class ClaimedJobs(msgspec.Struct):
     """The answer to a fetch."""
 
     jobs: list[ClaimedJob]
-
-
-class AckedJobs(msgspec.Struct):
-    """The answer to many acks."""
-
-    acked: int
-    lost: list[str] = []
 
 
 class Told(msgspec.Struct):
@@ -179,7 +173,7 @@ async def deliver(client: AsyncClient, outbox: Outbox) -> None:
 
 async def _ack_many(client: AsyncClient, outbox: Outbox) -> None:
     """Many acks at once. If the server does not like one of them they go one by one."""
-    request = Request("POST", f"{API}/ack/batch", answer_as(AckedJobs), body=_encode({"acks": outbox.acks}))
+    request = Request("POST", f"{API}/ack/batch", answer_as(AckedMany), body=_encode({"acks": outbox.acks}))
     try:
         answer = await client._send(request)
     except (InvalidRequest, PayloadTooLarge):

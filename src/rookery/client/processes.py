@@ -107,7 +107,7 @@ class _Process:
 
         def stop() -> None:
             with suppress(OSError):
-                self._send(Stop(job.cancel_reason or CANCELLED))
+                self._send(Stop(job.claim.lease_token, job.cancel_reason or CANCELLED))
 
         try:
             self._hand_over(Job(function.function.__module__, function.name, job.claim))

@@ -16,7 +16,7 @@ from rookery.client.app import App
 from rookery.client.child import Server
 from rookery.client.claimed import ClaimedJob
 from rookery.client.credit import Credit
-from rookery.client.current import CANCELLED
+from rookery.client.current import CANCELLED, LEASE_LOST
 from rookery.client.functions import JobFunction
 from rookery.client.heartbeats import Heartbeats, RunningJob
 from rookery.client.lines import CannotStart, Line
@@ -259,12 +259,20 @@ class Worker:
             for claim in claims:
                 self._tell(claim, Snoozed(None, "the worker stopped" if self.is_stopping else "the worker was blocked"))
             return
+        self._give_up_older(claims)
         for claim in claims:
             self.waiting.append((claim, now))
         self._begin_next(now)
         if self.credit.window == self.concurrency:
             # These jobs take long: the server is told that they have arrived before one of them blocks the loop.
             self.flush()
+
+    def _give_up_older(self, claims: list[ClaimedJob]) -> None:
+        """A job that runs and comes again was lost meanwhile: the older lease is of no use any more."""
+        ids = {claim.job_id for claim in claims}
+        for job in self.running.values():
+            if job.id in ids:
+                self.tell_cancelled(job, LEASE_LOST)
 
     def look_at_loop(self) -> None:
         """See whether the loop turns. Called by the heartbeat thread."""
@@ -402,9 +410,9 @@ class Worker:
                 taken.append(self.waiting.popleft())
         return taken
 
-    def lose_waiting(self) -> None:
-        """The connection that brought them is gone: the server has put back the jobs that have not begun."""
-        self._take_all_waiting()
+    def lose_waiting(self, since: float) -> None:
+        """The stream that was there since then is gone: the server has put back its jobs that have not begun."""
+        self.waiting.extend([(claim, came) for claim, came in self._take_all_waiting() if came < since])
 
     def take_waiting(self, received_before: float) -> list[ClaimedJob]:
         """Take out the jobs that could not begin since then. Called by the heartbeat thread."""
@@ -428,7 +436,7 @@ class Worker:
         self._from_thread(ask_anew)
 
     def tell_cancelled(self, job: RunningJob, reason: str) -> None:
-        """The work on a job is no longer wanted. Called by the heartbeat thread."""
+        """The work on a job is no longer wanted. Called by any thread."""
         if job.tell_cancelled(reason):
             logger.info("job %s: %s", job.id, reason)
             self._from_thread(self._loop.call_later, job.function.cancel_grace, self._end_by_force, job)

@@ -181,8 +181,11 @@ def fail(
 ) -> Request[Failed]:
     """The attempt has failed."""
     if isinstance(error, BaseException):
-        backtrace = backtrace or _backtrace(error)
-        error = _told(error)
+        # What runs jobs is more than most clients need.
+        from rookery.client.running import backtrace_of, error_text
+
+        backtrace = backtrace or backtrace_of(error)
+        error = error_text(error)
     body = _given(
         lease_token=lease_of(job, lease_token),
         error=error,
@@ -192,17 +195,6 @@ def fail(
     )
     path = f"{API}/fail/{part_of_path(job_id_of(job))}"
     return Request("POST", path, answer_as(Failed), body=_encode(body), retry=_safe_with_token(body))
-
-
-def _told(error: BaseException) -> str:
-    kind, text = type(error).__qualname__, str(error)
-    return f"{kind}: {text}" if text else kind
-
-
-def _backtrace(error: BaseException) -> str:
-    from traceback import format_exception
-
-    return "".join(format_exception(error))
 
 
 def release(
