@@ -184,6 +184,16 @@ def test_nobody_has_to_wait_for_it(client: Any, queue: str) -> None:
         client.bulk_status("bulk_none")
 
 
+@pytest.mark.parametrize("filter", [{}, {"queue": None}, {"state": "dead", "queue": None}])
+def test_a_filter_that_was_left_empty_by_mistake_does_nothing(client: Any, queue: str, filter: Any) -> None:
+    job = client.enqueue(queue)
+
+    with pytest.raises(ValueError, match="would match"):
+        client.bulk("cancel", filter=filter)
+    assert client.get(job).state == "pending"
+    assert client.count(queue=queue, state=None) == 1
+
+
 def test_a_bulk_operation_that_is_cancelled_has_failed(client: Any, queue: str, api: Api) -> None:
     client.enqueue_many([NewJob(queue) for _ in range(19_000)])
 

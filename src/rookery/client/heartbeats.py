@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 
+from rookery.client.calls.work import NewLine, add_logs_in_parts
 from rookery.client.claimed import ClaimedJob
 from rookery.client.client import Client
 from rookery.client.current import CANCELLED, LEASE_LOST, CurrentJob, LogLine
@@ -23,8 +24,8 @@ from rookery.client.errors import (
 from rookery.client.functions import JobFunction
 from rookery.client.outbox import Outbox
 from rookery.client.outcomes import Outcome
-from rookery.client.records import Heartbeat
-from rookery.client.requests import API, Request, Retry, answer_as, no_answer, part_of_path
+from rookery.client.records import Heartbeat, LogsAdded
+from rookery.client.requests import API, Request, answer_as
 
 if TYPE_CHECKING:
     import asyncio
@@ -38,7 +39,6 @@ GATHER_FOR: Final = 0.1
 WAITED_TOO_LONG: Final = 1.0
 """Seconds after which a job in hand that could not begin is handed back."""
 MOST_BEATS: Final = 500
-MOST_LINES: Final = 500
 MOST_KEPT_LINES: Final = 10_000
 
 
@@ -254,9 +254,21 @@ class Heartbeats:
 
     def _send_lines(self, job: RunningJob) -> None:
         with self._lock:
-            lines = (job.lines or [])[:MOST_LINES]
+            lines = list(job.lines or ())
+        said = [NewLine(line.message, line.level, line.at, line.attempt) for line in lines]
+        begin = 0
+        for request, count in add_logs_in_parts(job.id, said, None, job.claim.lease_token):
+            self._send_part(job, request, count)
+            sent = set(map(id, lines[begin : begin + count]))
+            begin += count
+            with self._lock:
+                # Others may have come meanwhile, and pushed out the oldest.
+                job.lines = [line for line in job.lines or () if id(line) not in sent]
+
+    def _send_part(self, job: RunningJob, request: Request[LogsAdded], count: int) -> None:
+        """Some lines of a job's log; those that the server does not want are gone."""
         try:
-            self._client._send(_lines_request(job, lines))
+            self._client._send(request)
         except (LeaseLost, NotFound):
             pass
         except Overloaded:
@@ -264,9 +276,7 @@ class Heartbeats:
         except ApiError as error:
             if error.status >= 500:
                 raise
-            logger.warning("job %s: %d lines of its log were refused: %s", job.id, len(lines), error)
-        with self._lock:
-            del (job.lines or [])[: len(lines)]
+            logger.warning("job %s: %d lines of its log were refused: %s", job.id, count, error)
 
     def _hand_back(self, now: float) -> None:
         """Jobs that wait in hand behind something long go back, so that others can have them."""
@@ -285,9 +295,3 @@ class Heartbeats:
 
 def _beats_request(beats: dict[str, Beat]) -> Request[Heartbeat]:
     return Request("POST", f"{API}/heartbeat", answer_as(Heartbeat), body=_encode({"jobs": beats}))
-
-
-def _lines_request(job: RunningJob, lines: list[LogLine]) -> Request[None]:
-    path = f"{API}/jobs/{part_of_path(job.id)}/logs"
-    body = _encode({"lease_token": job.claim.lease_token, "lines": lines})
-    return Request("POST", path, no_answer, body=body, retry=Retry.UNSENT)

@@ -55,7 +55,7 @@ async def run(
     """Run a job to its outcome, in a context of its own; without threads, plain functions run right here.
 
     Whoever wants an exception itself hears of it by `on_error`; the outcome has only its text. Raises nothing but
-    CancelledError, when the task is cancelled and not because the job was.
+    CancelledError, when the task is cancelled and not because the job was, and what ends the whole process.
     """
     _current.set(job)
     try:
@@ -81,7 +81,9 @@ async def run(
         if on_error is not None:
             on_error(error)
         return judge(function, error)
-    except (Exception, SystemExit) as error:
+    except (KeyboardInterrupt, GeneratorExit):
+        raise
+    except BaseException as error:
         if job.cancelled:
             return Dropped(job.cancel_reason or CANCELLED)
         if on_error is not None:

@@ -53,6 +53,10 @@ class StreamSession:
         self._delivering: set[asyncio.Task[None]] = set()
         self._refusals = 0
         self._pause: asyncio.TimerHandle | None = None
+        self._wants_more = False
+        """Whether there is room for more jobs than may be wanted at once."""
+        self._refused: asyncio.Future[RookeryError] = asyncio.get_running_loop().create_future()
+        """Done with the reason when the server does not want to hand out jobs on this stream."""
 
     @property
     def is_unanswered(self) -> bool:
@@ -76,10 +80,11 @@ class StreamSession:
             raise StreamUnavailable(str(error)) from None
 
     async def run(self) -> None:
-        """Wait until the connection is lost."""
+        """Wait until the connection is lost, or of no use."""
         assert self._stream is not None
         try:
-            raise await asyncio.shield(self._stream.lost)
+            ended, _ = await asyncio.wait({self._stream.lost, self._refused}, return_when=asyncio.FIRST_COMPLETED)
+            raise ended.pop().result()
         finally:
             await self._stream.close()
 
@@ -122,10 +127,11 @@ class StreamSession:
     def _want(self) -> dict[str, Any] | None:
         """How many jobs may come, if the server has to be told."""
         worker = self._worker
-        if not worker.credit.is_off or not worker.room:
+        if not (worker.credit.is_off or self._wants_more) or not worker.room:
             # None at all would mean that no more are wanted even when those in hand have ended.
             return None
-        worker.credit.is_off = worker.room > MOST_WANTED
+        worker.credit.is_off = False
+        self._wants_more = worker.room > MOST_WANTED
         return {
             "queues": worker.queues,
             "count": min(worker.room, MOST_WANTED),
@@ -145,15 +151,23 @@ class StreamSession:
             refused = _refused(told, answer.result())
             if refused:
                 self._deliver(refused)
-            if self._worker.outbox:
-                self._worker.flush()
+            self._flush_rest()
         elif isinstance(error, ServerUnreachable):
             self._worker.outbox.put_back(told)
         elif isinstance(error, Overloaded | StorageUnavailable):
             self._try_again(told, error)
+        elif not told and isinstance(error, RookeryError):
+            if not self._refused.done():
+                self._refused.set_result(error)
         else:
             logger.warning("the server refused a frame: %s; its parts go one by one", error)
             self._deliver(told)
+
+    def _flush_rest(self) -> None:
+        """There is room on the stream again: send what had to wait for it."""
+        worker = self._worker
+        if worker.outbox or worker.begun or worker.credit.is_off:
+            worker.flush()
 
     def _try_again(self, told: Outbox, error: ApiError) -> None:
         """The server is too busy: wait as long as it says."""
@@ -176,7 +190,11 @@ class StreamSession:
             self._delivering.discard(task)
             self._worker.outbox.put_back(told)
             self._worker.credit.is_off = True
-            if not task.cancelled() and task.exception() is not None:
+            if task.cancelled():
+                return
+            if task.exception() is None:
+                self._flush_rest()
+            else:
                 logger.warning("outcomes could not be told: %s", task.exception())
                 asyncio.get_running_loop().call_later(jittered(RETRY_AT_PAUSE), self._worker.flush)
 

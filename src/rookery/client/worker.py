@@ -264,6 +264,8 @@ class Worker:
                 return
             if now - came > claim.lease_duration:
                 # The server has given it to somebody else long ago.
+                self.credit.is_off = True
+                self._flush_soon()
                 continue
             function = functions[claim.queue]
             job = RunningJob(claim, self._heartbeats, self._state, function, came)
@@ -282,7 +284,9 @@ class Worker:
         except Exception as error:
             logger.exception("job %s: the worker could not run it", job.id)
             outcome = Failed(error_text(error))
-        if self.running.pop(job.claim.lease_token, None) is None:
+        finally:
+            is_ours = self.running.pop(job.claim.lease_token, None) is not None
+        if not is_ours:
             return
         self._finished += 1
         self._conclude(job, outcome)

@@ -125,7 +125,7 @@ def bulk(
     body = {
         "action": action,
         "job_ids": None if jobs is None else [job_id_of(job) for job in jobs],
-        "filter": None if filters is None else _filter_body(filters),
+        "filter": None if filters is None else _narrowing(filters),
         "move_to_queue": to_queue,
         "priority": priority,
         "async": in_background,
@@ -133,6 +133,16 @@ def bulk(
     return Request(
         "POST", f"{API}/jobs/bulk", _done_or_begun, body=msgspec.json.encode(body), retry=Retry.UNSENT, waits=_LONG
     )
+
+
+def _narrowing(filters: Filters) -> dict[str, Any]:
+    """A filter that surely leaves jobs out: a mistake in a search is seen, one in an action is done to all jobs."""
+    if not filters:
+        raise ValueError("filter must name at least one condition: without any, every job would match")
+    for name, value in filters.items():
+        if value is None:
+            raise ValueError(f"filter: {name} must not be None: more jobs would match than were meant")
+    return _filter_body(filters)
 
 
 def _done_or_begun(response: Response) -> BulkResult:

@@ -258,25 +258,32 @@ def add_logs(
     job: JobRef, lines: str | NewLine | Iterable[str | NewLine], level: str | None, lease_token: str | None
 ) -> Iterator[Request[LogsAdded]]:
     """Lines for a job's log: as many requests as it takes."""
+    return (request for request, _ in add_logs_in_parts(job, lines, level, lease_token))
+
+
+def add_logs_in_parts(
+    job: JobRef, lines: str | NewLine | Iterable[str | NewLine], level: str | None, lease_token: str | None
+) -> Iterator[tuple[Request[LogsAdded], int]]:
+    """The same, each request with how many lines are in it."""
     given = [lines] if isinstance(lines, str | NewLine) else lines
     path = f"{API}/jobs/{part_of_path(job_id_of(job))}/logs"
     token = lease_of(job, lease_token)
     chunk: list[msgspec.Raw] = []
     size = 0
 
-    def request() -> Request[LogsAdded]:
+    def part() -> tuple[Request[LogsAdded], int]:
         body = _encode(_given(lease_token=token, lines=chunk))
-        return Request("POST", path, answer_as(LogsAdded), body=body, retry=Retry.UNSENT)
+        return Request("POST", path, answer_as(LogsAdded), body=body, retry=Retry.UNSENT), len(chunk)
 
     for number, line in enumerate(given):
         text = _line_json(line if isinstance(line, NewLine) else NewLine(line), level, f"lines[{number}].")
         if chunk and (len(chunk) == MOST_LINES or size + len(bytes(text)) > MOST_BYTES):
-            yield request()
+            yield part()
             chunk, size = [], 0
         chunk.append(text)
         size += len(bytes(text))
     if chunk:
-        yield request()
+        yield part()
 
 
 def _line_json(line: NewLine, level: str | None, where: str) -> msgspec.Raw:

@@ -1,0 +1,130 @@
+"""What the heartbeat thread tells of running jobs, without a server."""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from rookery import App
+from rookery.client import heartbeats as module
+from rookery.client.claimed import ClaimedJob
+from rookery.client.errors import ServerUnreachable
+from rookery.client.heartbeats import Heartbeats, RunningJob
+from rookery.client.outbox import Outbox
+from rookery.client.outcomes import Done, Outcome
+from rookery.client.requests import Request, Response
+from tests.conftest import wait_for
+from tests.worker.fake_wire import claim
+
+LIMIT = 256 * 1024
+
+
+class FakeHost:
+    """A worker that only listens."""
+
+    def __init__(self) -> None:
+        self.running: dict[Any, RunningJob] = {}
+        self.outbox = Outbox()
+        self.lease_seconds = 60
+        self.concluded: list[str] = []
+
+    def look_at_loop(self) -> None: ...
+
+    def take_waiting(self, received_before: float) -> list[ClaimedJob]:
+        return []
+
+    def tell_cancelled(self, job: RunningJob, reason: str) -> None:
+        job.tell_cancelled(reason)
+
+    def conclude(self, job: RunningJob, outcome: Outcome) -> None:
+        self.concluded.append(job.id)
+
+    def forget_handed_back(self) -> None: ...
+
+
+class FakeClient:
+    """Keeps the bodies of the requests that were heard."""
+
+    def __init__(self) -> None:
+        self.heard: list[bytes] = []
+        self.on_send: Callable[[int], None] = lambda number: None
+
+    def _send(self, request: Request[Any]) -> Any:
+        self.on_send(len(self.heard))
+        self.heard.append(request.body or b"")
+        if request.path.endswith("/heartbeat"):
+            return request.read(Response(200, b'{"jobs": {}, "acked": [], "unknown": [], "canceled": []}', dict))
+        return None
+
+    def close(self) -> None: ...
+
+    @property
+    def lines(self) -> list[str]:
+        return [line["message"] for body in self.heard for line in json.loads(body).get("lines", [])]
+
+
+class Desk:
+    """The thread, and those it talks with."""
+
+    def __init__(self) -> None:
+        self.host = FakeHost()
+        self.client = FakeClient()
+        self.heartbeats = Heartbeats(self.host, self.client)  # type: ignore[arg-type]
+
+    def job(self, number: int = 1, **fields: Any) -> RunningJob:
+        app = App()
+        job = RunningJob(claim("q", number, **fields), self.heartbeats, None, app.job(queue="q")(lambda: None), 1e9)
+        self.host.running[job.claim.lease_token] = job
+        return job
+
+    def finish(self, job: RunningJob) -> None:
+        """Let the thread tell everything of the job."""
+        self.heartbeats.finish(job, Done())
+        self.heartbeats.start()
+        wait_for(lambda: self.host.concluded)
+
+
+@pytest.fixture
+def desk() -> Iterator[Desk]:
+    desk = Desk()
+    yield desk
+    desk.heartbeats.close(5)
+
+
+def test_many_long_lines_go_in_as_many_requests_as_it_takes(desk: Desk) -> None:
+    job = desk.job()
+    said = [f"{number} " + "x" * 2000 for number in range(400)]
+    for message in said:
+        job.log(message)
+
+    desk.finish(job)
+    assert desk.client.lines == said
+    assert max(map(len, desk.client.heard)) < LIMIT
+
+
+def test_lines_that_come_while_others_are_sent_are_not_forgotten(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_KEPT_LINES", 3)
+    job = desk.job()
+    for number in range(3):
+        job.log(str(number))
+    desk.client.on_send = lambda number: job.log("late") if number == 0 else None
+
+    desk.finish(job)
+    assert desk.client.lines == ["0", "1", "2", "late"]
+
+
+def test_lines_that_were_heard_are_not_sent_again_when_others_were_not(desk: Desk) -> None:
+    job = desk.job()
+    said = [f"{number} " + "x" * 150_000 for number in range(3)]
+    for message in said:
+        job.log(message)
+    troubles = [ServerUnreachable("gone")]
+
+    def break_once(number: int) -> None:
+        if number == 1 and troubles:
+            raise troubles.pop()
+
+    desk.client.on_send = break_once
+    desk.finish(job)
+    assert desk.client.lines == said

@@ -1,0 +1,56 @@
+"""What a worker does about handlers that end in odd ways, without a server."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from rookery import App
+from tests.worker.fake_wire import claim, until, working
+
+
+class OfItsOwn(BaseException):
+    """Nobody's idea of an ordinary error."""
+
+
+@pytest.mark.parametrize("kind", ["async", "thread"])
+def test_a_handler_that_raises_a_base_exception_fails_its_job_and_frees_its_place(
+    monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    app = App()
+
+    def raising() -> None:
+        raise OfItsOwn("enough")
+
+    async def raising_async() -> None:
+        raising()
+
+    app.job(queue="q")(raising_async if kind == "async" else raising)
+
+    async def main() -> Any:
+        async with working(app, monkeypatch, concurrency=1) as (worker, wire):
+            wire.bring([claim("q", 1), claim("q", 2)])
+            await until(lambda: len(wire.told("fail")) == 2)
+            assert worker.in_hand == 0
+            return wire.told("fail")
+
+    assert [message.error for message in asyncio.run(main())] == ["OfItsOwn: enough"] * 2
+
+
+def test_a_handler_that_raises_what_nobody_may_catch_frees_its_place_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = App()
+
+    @app.job(queue="q")
+    async def closing() -> None:
+        raise GeneratorExit
+
+    async def main() -> None:
+        async with working(app, monkeypatch, concurrency=1) as (worker, wire):
+            wire.bring([claim("q")])
+            task = worker.running["lease_1"].task
+            assert task is not None
+            await asyncio.wait({task})
+            assert isinstance(task.exception(), GeneratorExit)
+            assert worker.in_hand == 0
+
+    asyncio.run(main())

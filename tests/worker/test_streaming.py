@@ -1,0 +1,124 @@
+"""That a worker on the stream asks for jobs whenever it has room, whatever becomes of its frames."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from rookery import App, InvalidRequest, Worker, current_job
+from rookery.client import streaming
+from rookery.client.async_client import AsyncClient
+from rookery.client.outbox import Outbox
+from tests.worker.fake_wire import FakeWire, claim, fine, until, working
+
+Play = Callable[[Worker, FakeWire], Awaitable[None]]
+REFUSED = InvalidRequest(400, "INVALID_REQUEST", "no")
+
+
+def play(app: App, monkeypatch: pytest.MonkeyPatch, part: Play, **options: int) -> None:
+    """Have a worker, and do this to it."""
+
+    async def main() -> None:
+        async with working(app, monkeypatch, **options) as (worker, wire):
+            await part(worker, wire)
+
+    asyncio.run(main())
+
+
+def unwanted() -> App:
+    """An app whose job is cancelled under way: the server is not told of its end."""
+    app = App()
+
+    @app.job(queue="q")
+    async def cancelled() -> None:
+        current_job().tell_cancelled("cancelled")
+
+    return app
+
+
+def test_what_could_not_be_wanted_while_too_much_was_unanswered_is_wanted_afterwards(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(streaming, "MOST_UNANSWERED", 1)
+
+    async def part(worker: Worker, wire: FakeWire) -> None:
+        wire.is_silent = True
+        worker.credit.is_off = True
+        worker.flush()
+        before = len(wire.wants)
+        wire.bring([claim("q")])
+        await until(lambda: not worker.in_hand and worker.credit.is_off)
+        await asyncio.sleep(0)
+        assert len(wire.wants) == before
+        wire.unanswered.pop().set_result(fine({}))
+        await until(lambda: len(wire.wants) > before)
+
+    play(unwanted(), monkeypatch, part, concurrency=1)
+
+
+def test_after_outcomes_went_one_by_one_more_jobs_are_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = App()
+
+    @app.job(queue="q")
+    async def quick() -> None: ...
+
+    async def deliver(client: AsyncClient, outbox: Outbox) -> None:
+        outbox.take()
+
+    monkeypatch.setattr(streaming, "deliver", deliver)
+
+    async def part(worker: Worker, wire: FakeWire) -> None:
+        before = len(wire.wants)
+        wire.is_silent = True
+        wire.bring([claim("q")])
+        await until(lambda: wire.told("ack"))
+        wire.is_silent = False
+        for answer in wire.unanswered:
+            answer.set_exception(REFUSED) if answer is wire.unanswered[-1] else answer.set_result(fine({}))
+        await until(lambda: len(wire.wants) > before)
+
+    play(app, monkeypatch, part, concurrency=1)
+
+
+def test_for_a_job_that_came_too_late_to_begin_another_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def part(worker: Worker, wire: FakeWire) -> None:
+        before = len(wire.wants)
+        wire.bring([claim("q", lease_duration=-1)])
+        await until(lambda: len(wire.wants) > before)
+        assert worker.in_hand == 0
+
+    play(unwanted(), monkeypatch, part, concurrency=1)
+
+
+def test_a_stream_on_which_no_jobs_are_handed_out_is_left_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def part(worker: Worker, wire: FakeWire) -> None:
+        wire.is_silent = True
+        worker.credit.is_off = True
+        worker.flush()
+        wire.unanswered.pop().set_exception(REFUSED)
+        wire.is_silent = False
+        await until(lambda: wire.connections == 2 and worker.is_ready)
+
+    play(unwanted(), monkeypatch, part)
+
+
+def test_room_for_more_than_may_be_wanted_at_once_is_asked_for_when_the_first_have_come(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    app = App()
+    go_on = asyncio.Event()
+
+    @app.job(queue="q")
+    async def waits() -> None:
+        await go_on.wait()
+
+    async def part(worker: Worker, wire: FakeWire) -> None:
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert wire.wants == [512]
+        wire.bring([claim("q", number) for number in range(512)])
+        await until(lambda: wire.wants == [512, 488])
+        go_on.set()
+        await until(lambda: not worker.in_hand)
+
+    play(app, monkeypatch, part, concurrency=1000)
