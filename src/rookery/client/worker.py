@@ -24,7 +24,7 @@ from rookery.client.outcomes import Done, Dropped, Failed, Outcome, Snoozed
 from rookery.client.processes import Processes
 from rookery.client.running import error_text, run
 from rookery.client.threads import Threads
-from rookery.client.values import Duration, seconds_of, whole_seconds_of
+from rookery.client.values import Duration, seconds_of, sendable, whole_seconds_of
 
 logger = logging.getLogger("rookery.worker")
 
@@ -73,8 +73,8 @@ class Worker:
         self.concurrency = concurrency
         self.lease_seconds = whole_seconds_of(lease_duration, "lease_duration")
         self.transport: TransportKind = transport
-        self.hostname = socket.gethostname()
-        self.worker_id = worker_id or f"{self.hostname}-{os.getpid()}-{secrets.token_hex(3)}"
+        self.hostname = sendable(socket.gethostname())
+        self.worker_id = sendable(worker_id) if worker_id else f"{self.hostname}-{os.getpid()}-{secrets.token_hex(3)}"
         self.running: dict[str | None, RunningJob] = {}
         """The jobs that have begun, by the token of their lease."""
         self.waiting: deque[tuple[ClaimedJob, float]] = deque()
