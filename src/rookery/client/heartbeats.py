@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 
-from rookery.client.calls.work import NewLine, add_logs_in_parts
+from rookery.client.calls.work import MOST_LINES, NewLine, add_logs_in_parts
 from rookery.client.claimed import ClaimedJob
 from rookery.client.client import Client
 from rookery.client.current import CANCELLED, LEASE_LOST, CurrentJob, LogLine
@@ -187,15 +187,23 @@ class Heartbeats:
         finishing = [job for job, _ in list(self._finishing)]
         running = list(self._host.running.values())
         due = [job for job in running if job.beat_at <= now or job.has_unsent]
-        self._send([*finishing, *due], now)
-        self._keep_untold(now)
-        while self._finishing and not self._finishing[0][0].has_unsent:
-            self._host.conclude(*self._finishing.popleft())
+        try:
+            self._send([*finishing, *due], now)
+        finally:
+            self._conclude_heard()
+
+    def _conclude_heard(self) -> None:
+        """The outcomes of jobs of which all reports have been heard may go; those of others wait."""
+        for ended in list(self._finishing):
+            if not ended[0].has_unsent:
+                self._host.conclude(*ended)
+                self._finishing.remove(ended)
 
     def _send(self, jobs: list[RunningJob], now: float) -> None:
         beating = [job for job in jobs if not job.cancelled and self._needs_beat(job, now)]
         for start in range(0, len(beating), MOST_BEATS):
             self._beat(beating[start : start + MOST_BEATS])
+        self._keep_untold(now)
         for job in jobs:
             while job.lines:
                 self._send_lines(job)
@@ -253,17 +261,21 @@ class Heartbeats:
                 self._host.tell_cancelled(job, LEASE_LOST if status == "lost" else CANCELLED)
 
     def _send_lines(self, job: RunningJob) -> None:
+        """The oldest lines of a job, as many as go into one request."""
         with self._lock:
-            lines = list(job.lines or ())
+            lines = (job.lines or [])[:MOST_LINES]
         said = [NewLine(line.message, line.level, line.at, line.attempt) for line in lines]
-        begin = 0
-        for request, count in add_logs_in_parts(job.id, said, None, job.claim.lease_token):
+        try:
+            request, count = next(add_logs_in_parts(job.id, said, None, job.claim.lease_token))
+        except (TypeError, ValueError) as error:
+            logger.warning("job %s: %d lines of its log cannot be written: %s", job.id, len(said), error)
+            count = len(said)
+        else:
             self._send_part(job, request, count)
-            sent = set(map(id, lines[begin : begin + count]))
-            begin += count
-            with self._lock:
-                # Others may have come meanwhile, and pushed out the oldest.
-                job.lines = [line for line in job.lines or () if id(line) not in sent]
+        sent = set(map(id, lines[:count]))
+        with self._lock:
+            # Others may have come meanwhile, and pushed out the oldest.
+            job.lines = [line for line in job.lines or () if id(line) not in sent]
 
     def _send_part(self, job: RunningJob, request: Request[LogsAdded], count: int) -> None:
         """Some lines of a job's log; those that the server does not want are gone."""
