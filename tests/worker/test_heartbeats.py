@@ -112,7 +112,8 @@ def test_lines_that_come_while_others_are_sent_are_not_forgotten(desk: Desk, mon
         job.log(str(number))
     desk.client.on_send = lambda number: job.log("late") if number == 0 else None
 
-    desk.finish(job)
+    desk.heartbeats.start()
+    wait_for(lambda: "late" in desk.client.lines)
     assert desk.client.lines == ["0", "1", "2", "late"]
 
 
@@ -164,3 +165,27 @@ def test_a_job_whose_reports_are_not_heard_does_not_hold_up_one_that_has_none_le
     desk.heartbeats.finish(stuck, Done())
     desk.finish(good)
     assert desk.host.concluded == ["job_2"]
+
+
+def test_a_job_that_logs_without_end_keeps_no_other_from_its_heartbeats_its_log_and_its_outcome(desk: Desk) -> None:
+    noisy, quiet, ended = desk.job(1), desk.job(2), desk.job(3)
+    noisy.log("more")
+    quiet.log("mine")
+    ended.log("last words")
+    desk.client.on_send = lambda number: noisy.log("more")
+
+    desk.finish(ended)
+    wait_for(lambda: "mine" in desk.client.lines)
+    assert desk.host.concluded == ["job_3"]
+    quiet.beat_at = 0.0
+    wait_for(lambda: any("job_2" in json.loads(body).get("jobs", {}) for body in list(desk.client.heard)))
+    desk.client.on_send = lambda number: None
+
+
+def test_what_a_job_says_after_its_end_does_not_hold_up_its_outcome(desk: Desk) -> None:
+    job = desk.job()
+    job.log("in time")
+    desk.client.on_send = lambda number: job.log("too late")
+
+    desk.finish(job)
+    assert desk.client.lines == ["in time"]
