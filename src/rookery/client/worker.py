@@ -193,7 +193,8 @@ class Worker:
         for job in jobs:
             if job.task is not None:
                 job.task.cancel()
-        await self._quiet(LAST_MOMENT, asyncio.Event())
+        # Told twice, the same moment must do for the last words too.
+        await self._quiet(LAST_MOMENT / 4 if self._stop_now.is_set() else LAST_MOMENT, asyncio.Event())
         for job in jobs:
             if self.running.pop(job.claim.lease_token, None) is not None:
                 self._conclude(job, Snoozed(None, "the worker stopped"))
