@@ -8,6 +8,7 @@ import pytest
 
 from rookery import (
     ApiError,
+    Beat,
     Forbidden,
     InvalidRequest,
     LeaseLost,
@@ -17,6 +18,7 @@ from rookery import (
     ServerUnreachable,
     StorageUnavailable,
     Unauthorized,
+    Usage,
 )
 from rookery.client import retries
 from rookery.client.errors import AnswerTimeout
@@ -95,6 +97,9 @@ def test_retries_have_an_end(connect: Connect, bad_server: StartBad, calls: int)
         lambda client: client.ack("job_1"),
         lambda client: client.fail("job_1", "no"),
         lambda client: client.release("job_1"),
+        lambda client: client.release("job_1", lease_token="l"),
+        lambda client: client.heartbeat({"job_1": Beat(lease_token="l", usage=Usage(cost_usd=1.0))}),
+        lambda client: client.progress("job_1", 1, lease_token="l", usage=Usage(cost_usd=1.0)),
         lambda client: client.add_logs("job_1", "line"),
         lambda client: client.create_schedule("n", "q", "@daily"),
         lambda client: client.run_schedule("sched_1"),

@@ -77,6 +77,21 @@ def test_an_app_that_cannot_be_run_is_explained(tmp_path: Path, code: str, said:
     assert said in output
 
 
+@pytest.mark.parametrize(
+    ("flag", "value", "said"),
+    [
+        ("--server", "ftp://x", "'ftp://x' is not the URL of a server"),
+        ("--lease", "0s", "lease_duration must be from 1 s to 86400 s"),
+    ],
+)
+def test_a_flag_that_cannot_work_is_explained(tmp_path: Path, flag: str, value: str, said: str) -> None:
+    code, output = run(tmp_path, "jobs:app", flag, value, code=CODE)
+
+    assert code == 1
+    assert f"Error: {said}" in output
+    assert "Traceback" not in output
+
+
 def test_wrong_usage_is_exit_code_two(tmp_path: Path) -> None:
     assert run(tmp_path, "jobs:app", "--concurrency", "0", code=CODE)[0] == 2
     assert run(tmp_path, "jobs:app", "--nonsense", code=CODE)[0] == 2

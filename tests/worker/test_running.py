@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from rookery import App
+from rookery import App, Worker, current_job
+from rookery.client.lines import CannotStart
 from tests.worker.fake_wire import claim, until, working
 
 
@@ -54,3 +55,35 @@ def test_a_handler_that_raises_what_nobody_may_catch_frees_its_place_too(monkeyp
             assert worker.in_hand == 0
 
     asyncio.run(main())
+
+
+def test_a_job_that_comes_again_while_it_runs_is_given_up_by_its_older_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = App()
+    told: list[tuple[str | None, str]] = []
+
+    @app.job(queue="q")
+    async def waits() -> None:
+        job = current_job()
+        if job.attempt == 1:
+            told.append((job.claim.lease_token, await job.wait_cancelled()))
+
+    async def main() -> None:
+        async with working(app, monkeypatch, concurrency=2) as (worker, wire):
+            wire.bring([claim("q")])
+            await until(lambda: worker.running)
+            wire.bring([claim("q", lease_token="lease_2", attempt=2)])
+            await until(lambda: not worker.in_hand and wire.told("ack"))
+            assert [ack.lease_token for ack in wire.told("ack")] == ["lease_2"]
+
+    asyncio.run(main())
+    assert told == [("lease_1", "lease lost")]
+
+
+@pytest.mark.parametrize("lease", [0, "0s", 86_401, "25h"])
+def test_a_lease_that_the_server_would_not_give_is_refused(lease: Any) -> None:
+    app = App()
+    app.job(queue="q")(lambda: None)
+
+    with pytest.raises(CannotStart, match="lease_duration must be from 1 s to 86400 s"):
+        Worker(app, lease_duration=lease)
+    assert Worker(app, lease_duration="24h").lease_seconds == 86_400

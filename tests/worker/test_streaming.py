@@ -8,6 +8,7 @@ import pytest
 from rookery import App, Cancel, InvalidRequest, Snooze, Worker, current_job
 from rookery.client import streaming
 from rookery.client.async_client import AsyncClient
+from rookery.client.errors import ServerUnreachable
 from rookery.client.outbox import FailMessage, Outbox
 from tests.worker.fake_wire import FakeWire, claim, fine, until, working
 
@@ -174,3 +175,23 @@ def test_an_outcome_that_cannot_be_written_does_not_take_others_with_it(monkeypa
         await until(lambda: len(wire.wants) > before)
 
     play(app, monkeypatch, part)
+
+
+def test_when_a_stream_breaks_jobs_in_hand_that_it_did_not_bring_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = App()
+    go_on = asyncio.Event()
+
+    @app.job(queue="q")
+    async def waits() -> None:
+        await go_on.wait()
+
+    async def part(worker: Worker, wire: FakeWire) -> None:
+        wire.bring([claim("q", 1), claim("q", 2)])
+        worker.waiting.appendleft((claim("q", 3), 0.0))
+        wire.lost.set_result(ServerUnreachable("cut"))
+        await until(lambda: not worker.is_ready)
+        in_hand = [claim.job_id for claim, _ in worker.waiting]
+        go_on.set()
+        assert in_hand == ["job_3"]
+
+    play(app, monkeypatch, part, concurrency=1)

@@ -135,6 +135,9 @@ class _Slot:
         self._command = command
         self._process: asyncio.subprocess.Process | None = None
         self._heard_at = 0.0
+        self._is_starting = False
+        self._unsent: list[int] = []
+        """Signals that came while the process was being started."""
 
     @property
     def is_running(self) -> bool:
@@ -149,6 +152,7 @@ class _Slot:
         self._heard_at = monotonic() + STARTS_WITHIN
         self.is_ready = self.was_ready = False
         status, other = os.pipe()
+        self._is_starting = True
         try:
             # In a group of its own, Ctrl-C reaches it through its parent only, and once.
             self._process = await asyncio.create_subprocess_exec(
@@ -156,6 +160,10 @@ class _Slot:
             )
         finally:
             os.close(other)
+            self._is_starting = False
+        unsent, self._unsent = self._unsent, []
+        for number in unsent:
+            self.send(number)
         loop = asyncio.get_running_loop()
         loop.add_reader(status, self._hear, status)
         try:
@@ -177,8 +185,10 @@ class _Slot:
             asyncio.get_running_loop().remove_reader(status)
 
     def send(self, number: int) -> None:
-        """Send the worker a signal."""
-        if self._process is not None:
+        """Send the worker a signal; one that is being started gets it as soon as it is there."""
+        if self._is_starting:
+            self._unsent.append(number)
+        elif self._process is not None:
             with suppress(ProcessLookupError):
                 self._process.send_signal(number)
 

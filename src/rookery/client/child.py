@@ -7,7 +7,7 @@ import signal
 import threading
 from contextlib import AsyncExitStack
 from multiprocessing.connection import Connection
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -21,6 +21,14 @@ from rookery.client.running import backtrace_of, error_text, run
 PARENT_IS_GONE: Final = 1
 
 
+class Server(NamedTuple):
+    """What the worker's app was told of its server, which the code of the app may not say."""
+
+    url: str | None
+    api_key: str | None
+    namespace: str | None
+
+
 class Job(msgspec.Struct, frozen=True):
     """To the process: run this."""
 
@@ -30,8 +38,9 @@ class Job(msgspec.Struct, frozen=True):
 
 
 class Stop(msgspec.Struct, frozen=True):
-    """To the process: the job it runs is no longer wanted."""
+    """To the process: a job is no longer wanted. By the time this is heard, it may run another one."""
 
+    lease_token: str | None
     reason: str
 
 
@@ -52,20 +61,23 @@ class Ended(msgspec.Struct, frozen=True):
     outcome: Outcome
 
 
-def serve(pipe: Connection, log_level: int) -> None:
+def serve(pipe: Connection, log_level: int, server: Server) -> None:
     """Run jobs until told to leave. Signals are the worker's business."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     logging.basicConfig(level=log_level, format=LOG_FORMAT)
-    asyncio.run(_Child(pipe).serve())
+    asyncio.run(_Child(pipe, server).serve())
 
 
 class _Child:
-    def __init__(self, pipe: Connection) -> None:
+    def __init__(self, pipe: Connection, server: Server) -> None:
         self._pipe = pipe
+        self._server = server
         self._sending = threading.Lock()
         self._jobs: asyncio.Queue[Job | None] = asyncio.Queue()
         self._current: CurrentJob | None = None
+        self._stop: Stop | None = None
+        """The last of its kind: it may be about a job that has come, but not begun."""
 
     async def serve(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -76,10 +88,13 @@ class _Child:
             while (job := await self._jobs.get()) is not None:
                 try:
                     function = find_function(job.module, job.name)
-                    if function.app not in entered:
-                        entered.add(function.app)
-                        await stack.enter_async_context(function.app.running())
-                    self._current = CurrentJob(job.claim, self, function.app.state, function.log_level)
+                    app = function.app
+                    if app not in entered:
+                        app.url, app.api_key, app.namespace = self._server
+                        await stack.enter_async_context(app.running())
+                        entered.add(app)
+                    self._current = CurrentJob(job.claim, self, app.state, function.log_level)
+                    self._obey(self._current)
                     outcome = await asyncio.create_task(run(function, self._current))
                 except Exception as error:
                     outcome = Failed(error_text(error), backtrace_of(error))
@@ -92,14 +107,19 @@ class _Child:
             while True:
                 message = self._pipe.recv()
                 if isinstance(message, Stop):
-                    current = self._current
-                    if current is not None:
-                        current.tell_cancelled(message.reason)
+                    self._stop = message
+                    self._obey(self._current)
                 else:
                     job = message if isinstance(message, Job) else None
                     self._loop.call_soon_threadsafe(self._jobs.put_nowait, job)
         except (EOFError, OSError):
             os._exit(PARENT_IS_GONE)
+
+    def _obey(self, job: CurrentJob | None) -> None:
+        """Tell a job that it is no longer wanted, if it is the one that was meant."""
+        stop = self._stop
+        if job is not None and stop is not None and stop.lease_token == job.claim.lease_token:
+            job.tell_cancelled(stop.reason)
 
     def _send(self, message: Report | LogLine | Ended) -> None:
         with self._sending:

@@ -185,8 +185,3 @@ def current_job() -> CurrentJob:
         return _current.get()
     except LookupError:
         raise LookupError("current_job() is only for code that runs as part of a job") from None
-
-
-def is_in_job() -> bool:
-    """Whether this code runs for a job."""
-    return _current.get(None) is not None

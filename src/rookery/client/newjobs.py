@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from typing import Any, Final, Literal, TypedDict
 
 import msgspec
-from msgspec import UNSET, Raw
+from msgspec import UNSET
 
 from rookery.client import clock
 from rookery.client.values import (
@@ -175,10 +175,6 @@ def _job_ids(jobs: Iterable[JobRef], field: str) -> list[str]:
     return [job_id_of(job) for job in jobs]
 
 
-def _as_json(value: Any, field: str) -> Raw:
-    return json_of(value, field)
-
-
 _OPTIONS: Final = tuple(name for name in NewJob.__struct_fields__ if name not in ("queue", "payload"))
 _CONVERSIONS: Final[dict[str, Callable[[Any, str], Any]]] = {
     "delay": milliseconds_of,
@@ -187,11 +183,11 @@ _CONVERSIONS: Final[dict[str, Callable[[Any, str], Any]]] = {
     "retry_max_delay": duration_text,
     "expire_after": duration_text,
     "unique_period": whole_seconds_of,
-    "tags": _as_json,
-    "checkpoint": _as_json,
+    "tags": json_of,
+    "checkpoint": json_of,
     "depends_on": _job_ids,
     "parent_id": lambda job, _: job_id_of(job),
     "agent": _agent_body,
-    "chain": _as_json,
-    "chain_config": _as_json,
+    "chain": json_of,
+    "chain_config": json_of,
 }

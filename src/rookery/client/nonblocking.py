@@ -58,14 +58,28 @@ class AsyncHttpTransport:
         self._is_closed = False
         self._owner = os.getpid()
         self._pools: dict[asyncio.AbstractEventLoop, _Pool] = {}
+        self._long_waits: dict[Request[Any], _Connection] = {}
 
     async def send(self, request: Request[Any]) -> Response:
         """Send it, and hear the whole answer."""
         pool = self._pool()
         if request.waits:
-            return await self._exchange(pool, request)
+            try:
+                return await self._exchange(pool, request)
+            finally:
+                self._long_waits.pop(request, None)
         async with pool.turns:
             return await self._exchange(pool, request)
+
+    def hurry(self, waiting: Request[Any], other: Request[Any]) -> bool:
+        """Have a request that the server lets wait answered now, by sending another one behind it.
+
+        What is answered to the other is not heard. False if the first one is not under way.
+        """
+        connection = self._long_waits.get(waiting)
+        if connection is not None:
+            connection.say_more(self._envelope.wrap(other))
+        return connection is not None
 
     @asynccontextmanager
     async def stream(self, request: Request[Any], silence: float) -> "AsyncIterator[AsyncStream]":
@@ -121,6 +135,8 @@ class AsyncHttpTransport:
             connection, answer = pool.take(request.retry) or await self._connect(), AnswerReader()
             try:
                 connection.say(data, answer, is_stream)
+                if request.waits:
+                    self._long_waits[request] = connection
                 while not (answer.has_head if is_stream else answer.is_whole):
                     await connection.hear(limit)
                 return connection, answer
@@ -203,7 +219,7 @@ class _Pool:
 
     def put_back(self, connection: "_Connection", answer: AnswerReader) -> None:
         """Keep it, if it can be used again."""
-        if not answer.is_fit or self._is_closed or len(self._idle) >= self._size:
+        if not answer.is_fit or connection.is_hurried or self._is_closed or len(self._idle) >= self._size:
             connection.abort()
             return
         connection.rest(monotonic())
@@ -228,6 +244,8 @@ class _Connection(asyncio.Protocol):
     def __init__(self) -> None:
         self.is_used = False
         self.is_lost = False
+        self.is_hurried = False
+        """Whether answers may come that nobody waits for."""
         self.idle_since = 0.0
         self._transport: asyncio.Transport | None = None
         self._answer: AnswerReader | None = None
@@ -243,6 +261,12 @@ class _Connection(asyncio.Protocol):
         if self.is_lost:
             self._end()
         else:
+            self._transport.write(data)
+
+    def say_more(self, data: bytes) -> None:
+        """Send a second request behind the first, unless that is being answered."""
+        if self._transport is not None and self._answer is not None and not self._answer.has_heard:
+            self.is_hurried = True
             self._transport.write(data)
 
     async def hear(self, seconds: float) -> None:

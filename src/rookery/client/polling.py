@@ -10,7 +10,9 @@ from rookery.client.async_client import AsyncClient
 from rookery.client.claimed import ClaimedJob
 from rookery.client.current import LEASE_LOST
 from rookery.client.errors import InvalidRequest, LeaseLost, NotFound, Overloaded, PayloadTooLarge, RookeryError
+from rookery.client.nonblocking import AsyncHttpTransport
 from rookery.client.outbox import AckMessage, FailMessage, Message, Outbox, ReleaseMessage
+from rookery.client.records import AckedMany
 from rookery.client.requests import API, Request, Retry, answer_as, no_answer, part_of_path
 from rookery.client.retries import jittered
 
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger("rookery.worker")
 
 POLL_FOR: Final = 30.0
+HURRY_WITHIN: Final = 1.0
+"""Seconds that the server has to answer a poll when the worker stops."""
 MOST_AT_A_TIME: Final = 8
 """How many messages that go one by one are under way at a time."""
 
@@ -30,13 +34,6 @@ class ClaimedJobs(msgspec.Struct):
     """The answer to a fetch."""
 
     jobs: list[ClaimedJob]
-
-
-class AckedJobs(msgspec.Struct):
-    """The answer to many acks."""
-
-    acked: int
-    lost: list[str] = []
 
 
 class PollSession:
@@ -50,12 +47,13 @@ class PollSession:
         self._has_room = asyncio.Event()
         self._has_news = asyncio.Event()
         self._under_way: Outbox | None = None
+        self._request: Request[ClaimedJobs] | None = None
         self._poll: asyncio.Task[ClaimedJobs] | None = None
 
     @property
     def is_unanswered(self) -> bool:
-        """Whether messages are on their way."""
-        return self._under_way is not None
+        """Whether messages, or jobs, are on their way."""
+        return self._under_way is not None or self._poll is not None
 
     async def open(self) -> None:
         """See that the server answers, and lets us in."""
@@ -78,8 +76,15 @@ class PollSession:
             self._has_room.set()
 
     def stop_taking(self) -> None:
-        """Give up the poll; should it bring a job at this very moment, the server puts that back."""
-        if self._poll is not None:
+        """Have the poll answered: were it given up, a job that is on its way would be nobody's until its lease ends."""
+        if self._poll is None or self._request is None:
+            return
+        transport = self._client._transport
+        nothing = Request("POST", f"{API}/heartbeat", no_answer, body=_encode({"jobs": {}}))
+        if isinstance(transport, AsyncHttpTransport) and transport.hurry(self._request, nothing):
+            # Something between us and the server may have kept the second request back.
+            asyncio.get_running_loop().call_later(HURRY_WITHIN, self._poll.cancel)
+        else:
             self._poll.cancel()
 
     def close(self) -> None:
@@ -95,13 +100,15 @@ class PollSession:
             if not worker.room:
                 await self._has_room.wait()
                 continue
-            self._poll = asyncio.create_task(self._client._send(self._fetch(worker.room)))
+            self._request = self._fetch(worker.room)
+            self._poll = asyncio.create_task(self._client._send(self._request))
             try:
                 await asyncio.wait({self._poll})
+                if not self._poll.cancelled():
+                    worker.receive(self._poll.result().jobs)
             finally:
                 self._poll.cancel()
-            if not self._poll.cancelled():
-                worker.receive(self._poll.result().jobs)
+                self._poll = self._request = None
 
     def _fetch(self, count: int) -> Request[ClaimedJobs]:
         body = {
@@ -155,7 +162,7 @@ async def deliver(client: AsyncClient, outbox: Outbox) -> None:
 
 async def _ack_many(client: AsyncClient, outbox: Outbox) -> None:
     """Many acks at once. If the server does not like one of them they go one by one."""
-    request = Request("POST", f"{API}/ack/batch", answer_as(AckedJobs), body=_encode({"acks": outbox.acks}))
+    request = Request("POST", f"{API}/ack/batch", answer_as(AckedMany), body=_encode({"acks": outbox.acks}))
     try:
         answer = await client._send(request)
     except (InvalidRequest, PayloadTooLarge):

@@ -8,7 +8,7 @@ from contextlib import suppress
 from time import monotonic
 from typing import Any, Final
 
-from rookery.client.child import Ended, Job, Leave, Stop, serve
+from rookery.client.child import Ended, Job, Leave, Server, Stop, serve
 from rookery.client.current import CANCELLED, CurrentJob, JobReports, LogLine
 from rookery.client.functions import JobFunction
 from rookery.client.outcomes import Dropped, Outcome
@@ -30,8 +30,9 @@ class ProcessDied(Exception):
 class Processes:
     """As many processes as are needed at a time, kept for the next job."""
 
-    def __init__(self, threads: Threads) -> None:
+    def __init__(self, threads: Threads, server: Server) -> None:
         self._threads = threads
+        self._server = server
         self._idle: list[_Process] = []
         self._all: set[_Process] = set()
 
@@ -52,7 +53,7 @@ class Processes:
         return outcome
 
     def _start(self) -> "_Process":
-        process = _Process()
+        process = _Process(self._server)
         self._all.add(process)
         return process
 
@@ -75,11 +76,11 @@ class Processes:
 class _Process:
     """One process, which runs one job at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, server: Server) -> None:
         self._pipe, other = _spawn.Pipe()
         self._sending = threading.Lock()
         level = logging.getLogger().getEffectiveLevel()
-        self._process = _spawn.Process(target=serve, args=(other, level), name="rookery-job", daemon=True)
+        self._process = _spawn.Process(target=serve, args=(other, level, server), name="rookery-job", daemon=True)
         self._process.start()
         other.close()
 
@@ -89,7 +90,7 @@ class _Process:
 
         def stop() -> None:
             with suppress(OSError):
-                self._send(Stop(job.cancel_reason or CANCELLED))
+                self._send(Stop(job.claim.lease_token, job.cancel_reason or CANCELLED))
 
         try:
             self._send(Job(function.function.__module__, function.name, job.claim))

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Sequence
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
 from rookery.client.addresses import DEFAULT_URL, from_environment
@@ -49,6 +50,7 @@ class StreamSession:
     def __init__(self, worker: "Worker") -> None:
         self._worker = worker
         self._stream: Stream[ClaimedJob] | None = None
+        self._opened_at = monotonic()
         self._unanswered: dict[asyncio.Future[Answer], Outbox] = {}
         self._delivering: set[asyncio.Task[None]] = set()
         self._refusals = 0
@@ -93,7 +95,7 @@ class StreamSession:
         for unheard in self._unanswered.values():
             self._worker.outbox.put_back(unheard)
         self._unanswered.clear()
-        self._worker.lose_waiting()
+        self._worker.lose_waiting(self._opened_at)
         for task in self._delivering:
             task.cancel()
 

@@ -12,9 +12,10 @@ from time import monotonic
 from typing import Any, Final, Literal
 
 from rookery.client.app import App
+from rookery.client.child import Server
 from rookery.client.claimed import ClaimedJob
 from rookery.client.credit import Credit
-from rookery.client.current import CANCELLED
+from rookery.client.current import CANCELLED, LEASE_LOST
 from rookery.client.functions import JobFunction
 from rookery.client.heartbeats import Heartbeats, RunningJob
 from rookery.client.lines import CannotStart, Line
@@ -37,6 +38,8 @@ FLUSH_EVERY: Final = 0.004
 FLUSH_AT: Final = 256
 STALE_FOR: Final = 0.1
 """For so many seconds after the loop was blocked, what comes may have waited to be read."""
+LONGEST_LEASE: Final = 86_400
+"""Seconds."""
 LAST_WORDS: Final = 5.0
 """Seconds that a stopping worker takes to tell the server its last outcomes."""
 HEARTBEAT_TIMEOUT: Final = 10.0
@@ -72,6 +75,8 @@ class Worker:
             raise CannotStart(f"concurrency must be at least 1, not {concurrency}")
         self.concurrency = concurrency
         self.lease_seconds = whole_seconds_of(lease_duration, "lease_duration")
+        if not 1 <= self.lease_seconds <= LONGEST_LEASE:
+            raise CannotStart(f"lease_duration must be from 1 s to {LONGEST_LEASE} s, not {self.lease_seconds} s")
         self.transport: TransportKind = transport
         self.hostname = sendable(socket.gethostname())
         self.worker_id = sendable(worker_id) if worker_id else f"{self.hostname}-{os.getpid()}-{secrets.token_hex(3)}"
@@ -96,13 +101,17 @@ class Worker:
         self._line: Line | None = None
 
     def check(self) -> None:
-        """See that every function can be run. Raises CannotStart."""
+        """See that every function can be run, and that the server's address is one. Raises CannotStart."""
         for queue in self.queues:
             function = self.app.functions[queue]
             try:
                 _ = function.signature
             except (TypeError, ValueError) as error:
                 raise CannotStart(str(error)) from None
+        try:
+            self.app.new_client().close()
+        except ValueError as error:
+            raise CannotStart(str(error)) from None
 
     @property
     def is_ready(self) -> bool:
@@ -130,7 +139,8 @@ class Worker:
             self._state = await stack.enter_async_context(self.app.running())
             self._threads = Threads()
             stack.callback(self._threads.close)
-            self._processes = Processes(self._threads)
+            server = Server(self.app.url, self.app.api_key, self.app.namespace)
+            self._processes = Processes(self._threads, server)
             stack.callback(self._processes.close)
             self._heartbeats = Heartbeats(self, self.app.new_client(timeout=HEARTBEAT_TIMEOUT, retries=0))
             stack.callback(self._heartbeats.close, LAST_MOMENT)
@@ -229,12 +239,20 @@ class Worker:
             for claim in claims:
                 self._tell(claim, Snoozed(None, "the worker stopped" if self.is_stopping else "the worker was blocked"))
             return
+        self._give_up_older(claims)
         for claim in claims:
             self.waiting.append((claim, now))
         self._begin_next(now)
         if self.credit.window == self.concurrency:
             # These jobs take long: the server is told that they have arrived before one of them blocks the loop.
             self.flush()
+
+    def _give_up_older(self, claims: list[ClaimedJob]) -> None:
+        """A job that runs and comes again was lost meanwhile: the older lease is of no use any more."""
+        ids = {claim.job_id for claim in claims}
+        for job in self.running.values():
+            if job.id in ids:
+                self.tell_cancelled(job, LEASE_LOST)
 
     def look_at_loop(self) -> None:
         """See whether the loop turns. Called by the heartbeat thread."""
@@ -353,9 +371,9 @@ class Worker:
                 taken.append(self.waiting.popleft())
         return taken
 
-    def lose_waiting(self) -> None:
-        """The connection that brought them is gone: the server has put back the jobs that have not begun."""
-        self._take_all_waiting()
+    def lose_waiting(self, since: float) -> None:
+        """The stream that was there since then is gone: the server has put back its jobs that have not begun."""
+        self.waiting.extend([(claim, came) for claim, came in self._take_all_waiting() if came < since])
 
     def take_waiting(self, received_before: float) -> list[ClaimedJob]:
         """Take out the jobs that could not begin since then. Called by the heartbeat thread."""
@@ -379,7 +397,7 @@ class Worker:
         self._from_thread(ask_anew)
 
     def tell_cancelled(self, job: RunningJob, reason: str) -> None:
-        """The work on a job is no longer wanted. Called by the heartbeat thread."""
+        """The work on a job is no longer wanted. Called by any thread."""
         if job.tell_cancelled(reason):
             logger.info("job %s: %s", job.id, reason)
             self._from_thread(self._loop.call_later, job.function.cancel_grace, self._end_by_force, job)

@@ -15,8 +15,9 @@ from rookery.client.claimed import ClaimedJob
 from rookery.client.current import CurrentJob
 from rookery.client.functions import JobFunction
 from rookery.client.logs import capturing
-from rookery.client.outbox import AckMessage, FailMessage, Message, message_of
+from rookery.client.outbox import Message, message_of
 from rookery.client.outcomes import Cancelled, Done, Failed, Snoozed, Steering
+from rookery.client.polling import VERBS, ClaimedJobs
 from rookery.http.call import Answer
 from rookery.model.job import DEAD
 from rookery.model.names import DEFAULT_NAMESPACE
@@ -43,11 +44,7 @@ _WORDS: Final[dict[type, str]] = {
 AnyFunction = JobFunction[..., Any]
 
 
-class _Fetched(msgspec.Struct):
-    jobs: list[ClaimedJob]
-
-
-_read_fetched: Final = msgspec.json.Decoder(_Fetched).decode
+_read_fetched: Final = msgspec.json.Decoder(ClaimedJobs).decode
 
 
 class Task(NamedTuple):
@@ -175,8 +172,7 @@ def _story(task: Task, outcome: Failed) -> str:
 
 
 def _path(message: Message) -> str:
-    action = "ack" if isinstance(message, AckMessage) else "fail" if isinstance(message, FailMessage) else "release"
-    return f"{action}/{_quoted(message.job_id)}"
+    return f"{VERBS[type(message)]}/{_quoted(message.job_id)}"
 
 
 def _quoted(job_id: str) -> str:

@@ -52,9 +52,14 @@ class PlainHands:
     async def enter(self, app: App) -> None:
         """Begin the app's lifespan, unless it has begun; it ends with `close`."""
         if app.has_lifespan and app not in self._alive:
+            life = _Life(app)
             self._alive.add(app)
-            self._lives.append(_Life(app))
-            self._complete(self._lives[-1].begin())
+            try:
+                self._complete(life.begin())
+            except BaseException:
+                self._alive.discard(app)
+                raise
+            self._lives.append(life)
 
     async def run(self, function: JobFunction[..., Any], job: CurrentJob, on_error: OnError) -> Outcome:
         """Run a job to its outcome."""
@@ -97,7 +102,11 @@ class LoopHands:
         if app.has_lifespan and app not in self._alive:
             self._alive.add(app)
             self._lives.callback(self._alive.discard, app)
-            await self._lives.enter_async_context(app.running())
+            try:
+                await self._lives.enter_async_context(app.running())
+            except BaseException:
+                self._alive.discard(app)
+                raise
 
     async def run(self, function: JobFunction[..., Any], job: CurrentJob, on_error: OnError) -> Outcome:
         """Run a job to its outcome."""

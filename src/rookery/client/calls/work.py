@@ -1,7 +1,7 @@
 """Working: fetch jobs, say how they went, keep their leases, write their logs."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final, Literal
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final, Literal, TypeVar
 
 import msgspec
 
@@ -20,6 +20,8 @@ from rookery.client.values import (
     time_text,
     whole_seconds_of,
 )
+
+T = TypeVar("T")
 
 SHORTEST_WAIT: Final = 0.05
 """What is said for no wait at all: 0 would mean the server's default, and much less might be over before it looks."""
@@ -179,8 +181,11 @@ def fail(
 ) -> Request[Failed]:
     """The attempt has failed."""
     if isinstance(error, BaseException):
-        backtrace = backtrace or _backtrace(error)
-        error = _told(error)
+        # What runs jobs is more than most clients need.
+        from rookery.client.running import backtrace_of, error_text
+
+        backtrace = backtrace or backtrace_of(error)
+        error = error_text(error)
     body = _given(
         lease_token=lease_of(job, lease_token),
         error=error,
@@ -190,17 +195,6 @@ def fail(
     )
     path = f"{API}/fail/{part_of_path(job_id_of(job))}"
     return Request("POST", path, answer_as(Failed), body=_encode(body), retry=_safe_with_token(body))
-
-
-def _told(error: BaseException) -> str:
-    kind, text = type(error).__qualname__, str(error)
-    return f"{kind}: {text}" if text else kind
-
-
-def _backtrace(error: BaseException) -> str:
-    from traceback import format_exception
-
-    return "".join(format_exception(error))
 
 
 def release(
@@ -214,7 +208,8 @@ def release(
         reason=reason,
     )
     path = f"{API}/release/{part_of_path(job_id_of(job))}"
-    return Request("POST", path, _status, body=_encode(body), retry=_safe_with_token(body))
+    # Told twice, the second one would be refused: the first has ended the lease.
+    return Request("POST", path, _status, body=_encode(body), retry=Retry.UNSENT)
 
 
 def heartbeat(jobs: Iterable[FetchedJob] | Mapping[str, Beat | None]) -> Request[Heartbeat]:
@@ -222,7 +217,7 @@ def heartbeat(jobs: Iterable[FetchedJob] | Mapping[str, Beat | None]) -> Request
     if not isinstance(jobs, Mapping):
         jobs = {job.job_id: Beat(lease_token=job.lease_token) for job in jobs}
     body = {job_id: _beat_body(beat, f"jobs.{job_id}.") for job_id, beat in jobs.items()}
-    return Request("POST", f"{API}/heartbeat", answer_as(Heartbeat), body=_encode({"jobs": body}))
+    return _beats_request(body, answer_as(Heartbeat))
 
 
 def progress(
@@ -239,8 +234,13 @@ def progress(
             raise LeaseLost(409, "LEASE_LOST", f"the lease on job {job_id} is lost")
         return job_id not in answer.to_stop
 
-    body = _encode({"jobs": {job_id: _beat_body(beat, "")}})
-    return Request("POST", f"{API}/heartbeat", is_wanted, body=body)
+    return _beats_request({job_id: _beat_body(beat, "")}, is_wanted)
+
+
+def _beats_request(beats: dict[str, dict[str, Any]], read: Callable[[Response], T]) -> Request[T]:
+    """Beats can be told twice, but for what they say of costs: those would be counted twice."""
+    retry = Retry.UNSENT if any("usage" in beat for beat in beats.values()) else Retry.SAFE
+    return Request("POST", f"{API}/heartbeat", read, body=_encode({"jobs": beats}), retry=retry)
 
 
 def _beat_body(beat: Beat | None, where: str) -> dict[str, Any]:
@@ -311,5 +311,5 @@ def _status(response: Response) -> str:
 
 
 def _safe_with_token(body: dict[str, Any]) -> Retry:
-    """With the token of its lease a message about a job can be told twice: the second one is known."""
+    """With the token of its lease the end of an attempt can be told twice: the second time it is known."""
     return Retry.SAFE if "lease_token" in body else Retry.UNSENT
