@@ -36,6 +36,7 @@ class FakeWire:
 
     def send(self, **parts: Any) -> "asyncio.Future[Answer]":
         given = {name: part for name, part in parts.items() if part is not None}
+        msgspec.json.encode(given)
         self.frames.append(given)
         answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         if self.is_silent:

@@ -9,11 +9,13 @@ import pytest
 from rookery import App
 from rookery.client import heartbeats as module
 from rookery.client.claimed import ClaimedJob
-from rookery.client.errors import ServerUnreachable
+from rookery.client.current import LogLine
+from rookery.client.errors import ServerUnreachable, StorageUnavailable
 from rookery.client.heartbeats import Heartbeats, RunningJob
 from rookery.client.outbox import Outbox
 from rookery.client.outcomes import Done, Outcome
-from rookery.client.requests import Request, Response
+from rookery.client.records import Heartbeat
+from rookery.client.requests import Request
 from tests.conftest import wait_for
 from tests.worker.fake_wire import claim
 
@@ -54,7 +56,7 @@ class FakeClient:
         self.on_send(len(self.heard))
         self.heard.append(request.body or b"")
         if request.path.endswith("/heartbeat"):
-            return request.decode(Response(200, b'{"jobs": {}}'))
+            return Heartbeat(jobs={})
         return None
 
     def close(self) -> None: ...
@@ -110,7 +112,8 @@ def test_lines_that_come_while_others_are_sent_are_not_forgotten(desk: Desk, mon
         job.log(str(number))
     desk.client.on_send = lambda number: job.log("late") if number == 0 else None
 
-    desk.finish(job)
+    desk.heartbeats.start()
+    wait_for(lambda: "late" in desk.client.lines)
     assert desk.client.lines == ["0", "1", "2", "late"]
 
 
@@ -128,3 +131,61 @@ def test_lines_that_were_heard_are_not_sent_again_when_others_were_not(desk: Des
     desk.client.on_send = break_once
     desk.finish(job)
     assert desk.client.lines == said
+
+
+def test_lines_that_utf8_cannot_say_are_sent_with_question_marks(desk: Desk) -> None:
+    job = desk.job()
+    job.log("bad \udcff", "inf\udcff")
+
+    desk.finish(job)
+    assert desk.client.lines == ["bad ?"]
+
+
+def test_reports_that_cannot_be_written_do_not_hold_up_other_jobs(desk: Desk) -> None:
+    bad, good = desk.job(1), desk.job(2)
+    desk.heartbeats.log(bad, LogLine("\udcff", "info", "2026-01-01T00:00:00Z", 1))
+    good.log("fine")
+    desk.heartbeats.finish(bad, Done())
+
+    desk.finish(good)
+    wait_for(lambda: sorted(desk.host.concluded) == ["job_1", "job_2"])
+    assert desk.client.lines == ["fine"]
+
+
+def test_a_job_whose_reports_are_not_heard_does_not_hold_up_one_that_has_none_left(desk: Desk) -> None:
+    stuck, good = desk.job(1), desk.job(2)
+    stuck.log("never heard")
+    good.progress(1)
+
+    def refuse_lines(number: int) -> None:
+        if number:
+            raise StorageUnavailable(503, "STORAGE_UNAVAILABLE", "no")
+
+    desk.client.on_send = refuse_lines
+    desk.heartbeats.finish(stuck, Done())
+    desk.finish(good)
+    assert desk.host.concluded == ["job_2"]
+
+
+def test_a_job_that_logs_without_end_keeps_no_other_from_its_heartbeats_its_log_and_its_outcome(desk: Desk) -> None:
+    noisy, quiet, ended = desk.job(1), desk.job(2), desk.job(3)
+    noisy.log("more")
+    quiet.log("mine")
+    ended.log("last words")
+    desk.client.on_send = lambda number: noisy.log("more")
+
+    desk.finish(ended)
+    wait_for(lambda: "mine" in desk.client.lines)
+    assert desk.host.concluded == ["job_3"]
+    quiet.beat_at = 0.0
+    wait_for(lambda: any("job_2" in json.loads(body).get("jobs", {}) for body in list(desk.client.heard)))
+    desk.client.on_send = lambda number: None
+
+
+def test_what_a_job_says_after_its_end_does_not_hold_up_its_outcome(desk: Desk) -> None:
+    job = desk.job()
+    job.log("in time")
+    desk.client.on_send = lambda number: job.log("too late")
+
+    desk.finish(job)
+    assert desk.client.lines == ["in time"]

@@ -89,6 +89,68 @@ def test_a_second_signal_ends_at_once_and_hands_the_jobs_back(
     assert (api.job(job_id)["state"], api.job(job_id)["attempt"]) == ("pending", 0)
 
 
+STUBBORN = """
+import asyncio
+import threading
+import time
+from contextlib import asynccontextmanager
+from rookery import App, current_job
+
+@asynccontextmanager
+async def lifespan(app):
+    yield
+    await asyncio.sleep({at_end})
+
+app = App(lifespan=lifespan)
+
+@app.job(queue="{queue}")
+async def stubborn() -> None:
+    current_job().save_checkpoint("begun")
+    await asyncio.sleep(0)
+    {body}
+"""
+SWALLOWS = """
+    while True:
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            pass
+"""
+STUBBORN_BODIES = {
+    "executor": "await asyncio.to_thread(time.sleep, 60)",
+    "non-daemon thread": "threading.Thread(target=time.sleep, args=[60]).start(); await asyncio.sleep(60)",
+    "swallows": SWALLOWS,
+    "lifespan": "await asyncio.sleep(60)",
+}
+
+
+@pytest.mark.parametrize("kind", STUBBORN_BODIES)
+def test_a_second_signal_ends_what_does_not_want_to_end_and_hands_it_back(
+    api: Api, start_worker: StartWorker, queue: str, kind: str
+) -> None:
+    at_end = 60 if kind == "lifespan" else 0
+    worker = start_worker(api.server.url, code=STUBBORN.format(queue=queue, body=STUBBORN_BODIES[kind], at_end=at_end))
+    job_id = api.enqueue(queue)
+    wait_for(lambda: api.job(job_id)["checkpoint"] == "begun")
+    worker.signal(signal.SIGTERM)
+    wait_for(lambda: "stopping" in worker.output)
+    worker.signal(signal.SIGTERM)
+
+    assert worker.process.wait(20) == 143, worker.output
+    assert (api.job(job_id)["state"], api.job(job_id)["attempt"]) == ("pending", 0)
+
+
+def test_a_second_signal_ends_a_worker_whose_loop_is_blocked(api: Api, start_worker: StartWorker, queue: str) -> None:
+    worker = start_worker(api.server.url, code=STUBBORN.format(queue=queue, body="time.sleep(60)", at_end=0))
+    job_id = api.enqueue(queue)
+    wait_for(lambda: api.job(job_id)["checkpoint"] == "begun")
+    worker.signal(signal.SIGINT)
+    # Two signals of a kind that come at the same moment are one.
+    worker.signal(signal.SIGTERM)
+
+    assert worker.process.wait(20) in (130, 143), worker.output
+
+
 def test_a_process_job_that_does_not_end_in_time_is_killed_and_handed_back(api: Api, start_worker: StartWorker) -> None:
     worker = start_worker(
         api.server.url,

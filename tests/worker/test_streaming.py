@@ -5,11 +5,11 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from rookery import App, InvalidRequest, Worker, current_job
+from rookery import App, Cancel, InvalidRequest, Snooze, Worker, current_job
 from rookery.client import streaming
 from rookery.client.async_client import AsyncClient
 from rookery.client.errors import ServerUnreachable
-from rookery.client.outbox import Outbox
+from rookery.client.outbox import FailMessage, Outbox
 from tests.worker.fake_wire import FakeWire, claim, fine, until, working
 
 Play = Callable[[Worker, FakeWire], Awaitable[None]]
@@ -123,6 +123,58 @@ def test_room_for_more_than_may_be_wanted_at_once_is_asked_for_when_the_first_ha
         await until(lambda: not worker.in_hand)
 
     play(app, monkeypatch, part, concurrency=1000)
+
+
+def test_text_that_utf8_cannot_say_is_told_with_question_marks(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = App()
+
+    @app.job(queue="fails")
+    async def fails() -> None:
+        raise ValueError("bad \udcff")
+
+    @app.job(queue="cancels")
+    async def cancels() -> Cancel:
+        return Cancel("\ud800")
+
+    @app.job(queue="snoozes")
+    async def snoozes() -> Snooze:
+        return Snooze("1s", "\ud800")
+
+    @app.job(queue="quick")
+    async def quick() -> None: ...
+
+    async def part(worker: Worker, wire: FakeWire) -> None:
+        wire.bring([claim(queue, number) for number, queue in enumerate(app.functions)])
+        await until(lambda: wire.told("ack") and wire.told("release") and len(wire.told("fail")) == 2)
+        assert [message.error for message in wire.told("fail")] == ["ValueError: bad ?", "?"]
+        assert "bad ?" in wire.told("fail")[0].backtrace
+        assert wire.told("release")[0].reason == "?"
+
+    play(app, monkeypatch, part)
+
+
+def test_an_outcome_that_cannot_be_written_does_not_take_others_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = App()
+
+    @app.job(queue="q")
+    async def quick() -> None: ...
+
+    delivered: list[str] = []
+
+    async def deliver(client: AsyncClient, outbox: Outbox) -> None:
+        delivered.extend(message.job_id for message in outbox.take().messages())
+
+    monkeypatch.setattr(streaming, "deliver", deliver)
+
+    async def part(worker: Worker, wire: FakeWire) -> None:
+        worker.outbox.add(FailMessage("job_0", "lease_0", "\udcff"))
+        wire.bring([claim("q")])
+        worker.credit.is_off = True
+        before = len(wire.wants)
+        await until(lambda: "job_0" in delivered and "job_1" in [*delivered, *(m.job_id for m in wire.told("ack"))])
+        await until(lambda: len(wire.wants) > before)
+
+    play(app, monkeypatch, part)
 
 
 def test_when_a_stream_breaks_jobs_in_hand_that_it_did_not_bring_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,11 @@ import asyncio
 import gc
 import logging
 import os
+import signal
 import sys
+import threading
+import time
+from contextlib import suppress
 from typing import Any, Final, Literal
 
 import click
@@ -18,7 +22,7 @@ from rookery.client.health import answering_probes
 from rookery.client.lines import CannotStart
 from rookery.client.loading import NoSuchApp, load_app
 from rookery.client.logs import LOG_FORMAT
-from rookery.client.worker import Worker
+from rookery.client.worker import LAST_MOMENT, Worker
 
 logger = logging.getLogger("rookery.worker")
 
@@ -203,7 +207,7 @@ def load(settings: WorkerSettings) -> Worker:
 
 async def _run(settings: WorkerSettings) -> int:
     worker = load(settings)
-    worker.stop_at_signals()
+    _stop_on_signals(worker)
     checks = {
         "/healthz": lambda: None,
         "/readyz": lambda: None if worker.is_ready else "stopping" if worker.is_stopping else "not connected",
@@ -221,6 +225,32 @@ async def _run(settings: WorkerSettings) -> int:
         raise CannotStart(str(error)) from None
     logger.info("stopped")
     return code
+
+
+def _stop_on_signals(worker: Worker) -> None:
+    """The first signal asks the worker to stop. After the second it has a moment, then the process ends whatever runs.
+
+    Plain handlers, not the loop's: they are called even while a job blocks the loop.
+    """
+    loop = asyncio.get_running_loop()
+    is_stopping = False
+
+    def hear(number: int, _: object) -> None:
+        nonlocal is_stopping
+        if is_stopping:
+            threading.Thread(target=_end_soon, args=[number], daemon=True).start()
+        is_stopping = True
+        with suppress(RuntimeError):  # The loop has ended already.
+            loop.call_soon_threadsafe(worker.stop, number)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, hear)
+
+
+def _end_soon(number: int) -> None:
+    """End the process without waiting for threads, lifespans or jobs."""
+    time.sleep(LAST_MOMENT)
+    os._exit(128 + number)
 
 
 def _tune_interpreter() -> None:

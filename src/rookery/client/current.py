@@ -11,7 +11,7 @@ import msgspec
 
 from rookery.client import clock
 from rookery.client.claimed import ClaimedJob
-from rookery.client.values import json_of
+from rookery.client.values import json_of, sendable
 
 CANCELLED: Final = "cancelled"
 LEASE_LOST: Final = "lease lost"
@@ -128,7 +128,7 @@ class CurrentJob:
     def log(self, message: str, level: str = "info") -> None:
         """Add a line to the job's log."""
         at = clock.now().isoformat(timespec="microseconds").replace("+00:00", "Z")
-        self._reports.log(self, LogLine(str(message), level, at, self.attempt))
+        self._reports.log(self, LogLine(sendable(message), sendable(level), at, self.attempt))
 
     @property
     def cancelled(self) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 
-from rookery.client.calls.work import NewLine, add_logs_in_parts
+from rookery.client.calls.work import MOST_LINES, NewLine, add_logs_in_parts
 from rookery.client.claimed import ClaimedJob
 from rookery.client.client import Client
 from rookery.client.current import CANCELLED, LEASE_LOST, CurrentJob, LogLine
@@ -38,6 +38,8 @@ GATHER_FOR: Final = 0.1
 """Reports that come within this time of one another go together."""
 WAITED_TOO_LONG: Final = 1.0
 """Seconds after which a job in hand that could not begin is handed back."""
+LINES_FOR: Final = 0.25
+"""Seconds that lines of logs are sent before heartbeats have their turn again: less than a third of any lease."""
 MOST_BEATS: Final = 500
 MOST_KEPT_LINES: Final = 10_000
 
@@ -48,7 +50,16 @@ _encode: Final = msgspec.json.Encoder().encode
 class RunningJob(CurrentJob):
     """A job that the worker runs, with what is yet to be told of it."""
 
-    __slots__ = ("beat_at", "checkpoint_unsent", "function", "lines", "progress_unsent", "task")
+    __slots__ = (
+        "beat_at",
+        "checkpoint_unsent",
+        "function",
+        "has_ended",
+        "lines",
+        "logged_at",
+        "progress_unsent",
+        "task",
+    )
 
     def __init__(
         self, claim: ClaimedJob, reports: "Heartbeats", state: Any, function: JobFunction[..., Any], now: float
@@ -60,6 +71,8 @@ class RunningJob(CurrentJob):
         self.progress_unsent: msgspec.Raw | None = None
         self.checkpoint_unsent: msgspec.Raw | None = None
         self.lines: list[LogLine] | None = None
+        self.logged_at = 0.0
+        self.has_ended = False
 
     @property
     def has_unsent(self) -> bool:
@@ -132,6 +145,8 @@ class Heartbeats:
         """Keep what a job says of itself, and see that it is sent soon. The newest of each counts."""
         assert isinstance(job, RunningJob)
         with self._lock:
+            if job.has_ended:
+                return
             if progress is not None:
                 job.progress_unsent = progress
             if checkpoint is not None:
@@ -142,6 +157,8 @@ class Heartbeats:
         """Keep a line for the job's log; it goes with others."""
         assert isinstance(job, RunningJob)
         with self._lock:
+            if job.has_ended:
+                return
             if job.lines is None:
                 job.lines = []
             job.lines.append(line)
@@ -150,6 +167,9 @@ class Heartbeats:
 
     def finish(self, job: RunningJob, outcome: Outcome) -> None:
         """The work has ended; the outcome follows when all reports have been heard."""
+        with self._lock:
+            # A thread that nobody waits for any more may still talk: the outcome would wait for ever.
+            job.has_ended = True
         self._finishing.append((job, outcome))
         self._wake.set()
 
@@ -187,18 +207,39 @@ class Heartbeats:
         finishing = [job for job, _ in list(self._finishing)]
         running = list(self._host.running.values())
         due = [job for job in running if job.beat_at <= now or job.has_unsent]
-        self._send([*finishing, *due], now)
-        self._keep_untold(now)
-        while self._finishing and not self._finishing[0][0].has_unsent:
-            self._host.conclude(*self._finishing.popleft())
+        try:
+            self._send(list(dict.fromkeys([*finishing, *due])), now)
+        finally:
+            self._conclude_heard()
+
+    def _conclude_heard(self) -> None:
+        """The outcomes of jobs of which all reports have been heard may go; those of others wait."""
+        for ended in list(self._finishing):
+            if not ended[0].has_unsent:
+                self._host.conclude(*ended)
+                self._finishing.remove(ended)
 
     def _send(self, jobs: list[RunningJob], now: float) -> None:
         beating = [job for job in jobs if not job.cancelled and self._needs_beat(job, now)]
         for start in range(0, len(beating), MOST_BEATS):
             self._beat(beating[start : start + MOST_BEATS])
-        for job in jobs:
-            while job.lines:
-                self._send_lines(job)
+        self._keep_untold(now)
+        self._send_logs([job for job in jobs if job.lines])
+
+    def _send_logs(self, talking: list[RunningJob]) -> None:
+        """A request for each job in turn, those first that have waited longest, until it is time for heartbeats."""
+        end = monotonic() + LINES_FOR
+        waiting = deque(sorted(talking, key=lambda job: job.logged_at))
+        while waiting:
+            job = waiting.popleft()
+            self._send_lines(job)
+            job.logged_at = monotonic()
+            if job.lines:
+                waiting.append(job)
+            if job.logged_at > end:
+                break
+        if waiting:
+            self._wake.set()
 
     def _keep_untold(self, now: float) -> None:
         """Jobs that have ended, but of which the server could not be told yet, are not to be given away either."""
@@ -253,17 +294,21 @@ class Heartbeats:
                 self._host.tell_cancelled(job, LEASE_LOST if status == "lost" else CANCELLED)
 
     def _send_lines(self, job: RunningJob) -> None:
+        """The oldest lines of a job, as many as go into one request."""
         with self._lock:
-            lines = list(job.lines or ())
+            lines = (job.lines or [])[:MOST_LINES]
         said = [NewLine(line.message, line.level, line.at, line.attempt) for line in lines]
-        begin = 0
-        for request, count in add_logs_in_parts(job.id, said, None, job.claim.lease_token):
+        try:
+            request, count = next(add_logs_in_parts(job.id, said, None, job.claim.lease_token))
+        except (TypeError, ValueError) as error:
+            logger.warning("job %s: %d lines of its log cannot be written: %s", job.id, len(said), error)
+            count = len(said)
+        else:
             self._send_part(job, request, count)
-            sent = set(map(id, lines[begin : begin + count]))
-            begin += count
-            with self._lock:
-                # Others may have come meanwhile, and pushed out the oldest.
-                job.lines = [line for line in job.lines or () if id(line) not in sent]
+        sent = set(map(id, lines[:count]))
+        with self._lock:
+            # Others may have come meanwhile, and pushed out the oldest.
+            job.lines = [line for line in job.lines or () if id(line) not in sent]
 
     def _send_part(self, job: RunningJob, request: Request[LogsAdded], count: int) -> None:
         """Some lines of a job's log; those that the server does not want are gone."""

@@ -5,6 +5,7 @@ from typing import Final
 import msgspec
 
 from rookery.client.outcomes import Cancelled, Done, Failed, Outcome, Snoozed
+from rookery.client.values import sendable
 
 MOST_AT_ONCE: Final = 512
 MOST_BYTES: Final = 4 << 20
@@ -48,12 +49,17 @@ def message_of(outcome: Outcome, job_id: str, lease_token: str | None) -> Messag
         case Done():
             return AckMessage(job_id, lease_token, outcome.result)
         case Failed():
-            return FailMessage(job_id, lease_token, outcome.error, outcome.backtrace, outcome.retry_after, outcome.end)
+            error, backtrace = sendable(outcome.error), _sendable(outcome.backtrace)
+            return FailMessage(job_id, lease_token, error, backtrace, outcome.retry_after, outcome.end)
         case Snoozed():
-            return ReleaseMessage(job_id, lease_token, outcome.delay, outcome.reason)
+            return ReleaseMessage(job_id, lease_token, outcome.delay, _sendable(outcome.reason))
         case Cancelled():
-            return FailMessage(job_id, lease_token, outcome.reason, end="cancelled")
+            return FailMessage(job_id, lease_token, sendable(outcome.reason), end="cancelled")
     return None
+
+
+def _sendable(text: str | None) -> str | None:
+    return None if text is None else sendable(text)
 
 
 class Outbox:

@@ -201,8 +201,9 @@ class Stream(asyncio.Protocol, Generic[J]):
         if not self.is_open:
             _fail(answer, self._fault or ServerUnreachable("the stream is closed"))
             return answer
+        text = _encode(frame)
         self._waiting[self._last_id] = answer
-        self._websocket.send_text(_encode(frame))
+        self._websocket.send_text(text)
         self._flush()
         return answer
 

@@ -120,9 +120,20 @@ class StreamSession:
         want = self._want()
         if not told and not began and want is None:
             return
-        answer = stream.send(
-            ack=told.acks or None, fail=told.fails or None, release=told.releases or None, got=began or None, want=want
-        )
+        try:
+            answer = stream.send(
+                ack=told.acks or None,
+                fail=told.fails or None,
+                release=told.releases or None,
+                got=began or None,
+                want=want,
+            )
+        except (TypeError, ValueError) as error:
+            # One of them cannot be written as JSON: it must not take the others with it.
+            logger.warning("a frame could not be written: %s; its parts go one by one", error)
+            self._deliver(told)
+            told = Outbox()
+            answer = stream.send(got=began or None, want=want)
         self._unanswered[answer] = told
         answer.add_done_callback(self._hear)
 

@@ -42,6 +42,11 @@ def json_of(value: Any, field: str) -> msgspec.Raw:
         raise kind(f"{field} cannot be written as JSON: {error}") from None
 
 
+def sendable(text: str) -> str:
+    """The text, with a question mark for whatever UTF-8 has no bytes for (half of a surrogate pair)."""
+    return str(text).encode("utf-8", "replace").decode()
+
+
 def _plain(value: Any) -> Any:
     """A value that msgspec does not know, in the words of one that it knows."""
     dump: Callable[..., Any] | None = getattr(value, "model_dump", None)

@@ -26,7 +26,7 @@ from rookery.client.outcomes import Done, Dropped, Failed, Outcome, Snoozed
 from rookery.client.processes import Processes
 from rookery.client.running import error_text, run
 from rookery.client.threads import Threads
-from rookery.client.values import Duration, seconds_of, whole_seconds_of
+from rookery.client.values import Duration, seconds_of, sendable, whole_seconds_of
 
 logger = logging.getLogger("rookery.worker")
 
@@ -79,8 +79,8 @@ class Worker:
         if not 1 <= self.lease_seconds <= LONGEST_LEASE:
             raise CannotStart(f"lease_duration must be from 1 s to {LONGEST_LEASE} s, not {self.lease_seconds} s")
         self.transport: TransportKind = transport
-        self.hostname = socket.gethostname()
-        self.worker_id = worker_id or f"{self.hostname}-{os.getpid()}-{secrets.token_hex(3)}"
+        self.hostname = sendable(socket.gethostname())
+        self.worker_id = sendable(worker_id) if worker_id else f"{self.hostname}-{os.getpid()}-{secrets.token_hex(3)}"
         self.running: dict[str | None, RunningJob] = {}
         """The jobs that have begun, by the token of their lease."""
         self.waiting: deque[tuple[ClaimedJob, float]] = deque()
@@ -223,7 +223,8 @@ class Worker:
         for job in jobs:
             if job.task is not None:
                 job.task.cancel()
-        await self._quiet(LAST_MOMENT, asyncio.Event())
+        # Told twice, the same moment must do for the last words too.
+        await self._quiet(LAST_MOMENT / 4 if self._stop_now.is_set() else LAST_MOMENT, asyncio.Event())
         for job in jobs:
             if self.running.pop(job.claim.lease_token, None) is not None:
                 self._conclude(job, Snoozed(None, "the worker stopped"))
