@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from rookery import App
 from rookery.client.child import Server
 from rookery.client.claimed import ClaimedJob
 from rookery.client.current import CurrentJob, LogLine
@@ -17,6 +18,7 @@ from rookery.client.functions import JobFunction
 from rookery.client.outcomes import Done, Outcome
 from rookery.client.processes import Processes, _Process
 from rookery.client.threads import Threads
+from rookery.client.worker import CannotStart, Worker
 from tests.conftest import wait_for
 from tests.worker import sample
 
@@ -83,3 +85,15 @@ def test_what_a_job_says_after_its_end_is_not_taken_for_the_next_ones() -> None:
             return bench.heard.lines
 
     assert asyncio.run(main()) == [("job_1", "in time"), ("job_2", "own")]
+
+
+def plain() -> None: ...
+
+
+def test_a_function_that_a_process_would_not_find_is_refused_when_the_worker_starts() -> None:
+    app = App("http://localhost:1")
+    app.job(queue="other", process=True)(plain)
+
+    with pytest.raises(CannotStart, match=r"queue 'other' to be found as tests\.worker\.test_processes\.plain"):
+        Worker(app).check()
+    sample.where_process.check()

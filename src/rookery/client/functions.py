@@ -67,6 +67,22 @@ class JobFunction(Generic[P, R]):
         """What it takes; worked out when first needed, when all its types exist."""
         return Signature(self.function, self.name)
 
+    def check(self) -> None:
+        """See that it can be run. Raises TypeError or ValueError."""
+        _ = self.signature
+        if self.process and not self._is_found():
+            place = f"{self.function.__module__}.{self.name}"
+            raise ValueError(
+                f"{self.name}: process=True needs the job of queue {self.queue!r} to be found as {place}; "
+                "declare it by a decorator"
+            )
+
+    def _is_found(self) -> bool:
+        try:
+            return find_function(self.function.__module__, self.name).queue == self.queue
+        except (TypeError, AttributeError, ImportError):
+            return False
+
     @functools.cached_property
     def _needs_little(self) -> bool:
         return self.is_async and self.signature.is_plain and self.timeout is None

@@ -108,7 +108,7 @@ class Worker:
         for queue in self.queues:
             function = self.app.functions[queue]
             try:
-                _ = function.signature
+                function.check()
             except (TypeError, ValueError) as error:
                 raise CannotStart(str(error)) from None
         try:
