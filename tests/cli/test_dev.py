@@ -88,6 +88,7 @@ def test_jobs_run_and_new_code_is_taken_up_even_after_a_mistake(dev: Dev) -> Non
     dev.see(r"worker │ .* ready")
     dev.enqueue("ada")
     dev.see(r"worker │ sending to ada")
+    dev.see(r"worker │ .* DEBUG job \S+ of \S+: completed in \d+ ms")
     code = dev.directory / "shop.py"
 
     code.write_text(CODE + "\ndef (")
