@@ -7,7 +7,7 @@ INSTALLED := $(VENV)/.installed
 .PHONY: test check format bench bench-peers docs run clean
 
 test: $(INSTALLED)
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto --dist loadfile
 
 check: $(INSTALLED)
 	$(BIN)/ruff format --check .
