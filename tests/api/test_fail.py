@@ -149,7 +149,7 @@ def test_the_next_attempt_comes_when_the_worker_says(api: Api, queue: str) -> No
     job = start_job(api, queue)
     body = api.post(f"/fail/{job['job_id']}", {"lease_token": job["lease_token"], "retry_after": "1h30m"}).json()
     assert (body["status"], body["attempts_remaining"]) == ("retrying", 2)
-    assert 5390 < seconds_from_now(body["next_attempt_at"]) <= 5400
+    assert 5390 < seconds_from_now(body["next_attempt_at"]) <= 5401
 
 
 def test_at_once_is_a_time_too(api: Api, queue: str) -> None:
