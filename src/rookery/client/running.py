@@ -29,7 +29,7 @@ from rookery.client.outcomes import (
     Steering,
 )
 from rookery.client.signatures import InvalidPayload
-from rookery.client.values import json_of
+from rookery.client.values import json_of, sendable
 
 DONE: Final = Done()
 _HERE: Final = str(Path(__file__).parent)
@@ -174,7 +174,7 @@ def error_text(error: BaseException) -> str:
     except Exception:
         text = ""
     name = type(error).__qualname__
-    return (f"{name}: {text}" if text else name)[:LONGEST_ERROR]
+    return sendable(f"{name}: {text}" if text else name)[:LONGEST_ERROR]
 
 
 def backtrace_of(error: BaseException) -> str | None:
@@ -184,4 +184,4 @@ def backtrace_of(error: BaseException) -> str | None:
     if not frames:
         return None
     said.stack = traceback.StackSummary.from_list(frames)
-    return "".join(said.format())[-LONGEST_BACKTRACE:]
+    return sendable("".join(said.format()))[-LONGEST_BACKTRACE:]
