@@ -114,7 +114,8 @@ class Api:
 
     def events_of(self, job_id: str) -> list[str]:
         """The types of a job's events, in order."""
-        return [event["type"] for event in self.get("/cluster/events", params={"job_ids": job_id}).json()["events"]]
+        answer = self.get("/cluster/events", params={"job_ids": job_id, "limit": 1000})
+        return [event["type"] for event in answer.json()["events"]]
 
 
 @pytest.fixture
