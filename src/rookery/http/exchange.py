@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
@@ -12,27 +12,24 @@ from rookery.engine.ops import (
     AnyOperation,
     Beat,
     Beaten,
-    Completion,
     Enqueue,
     Enqueued,
     Fail,
     Failed,
-    Failure,
+    FailedJob,
     Heartbeat,
     NewJob,
     Refusal,
     Release,
     Released,
-    Return,
 )
 from rookery.http.call import Call
 from rookery.http.errors import ApiError, api_error, internal_error, invalid, refused
-from rookery.http.frames import BadItem, FailItem, Frame, ReleaseItem
+from rookery.http.frames import BadItem, Frame
 from rookery.http.produce import MOST_JOBS as MOST_NEW_JOBS
 from rookery.http.produce import EnqueueRequest, enqueued_json, new_job
 from rookery.http.work import (
     MOST_JOBS,
-    AckBatchItem,
     HeartbeatAnswer,
     beat,
     completion,
@@ -208,11 +205,11 @@ def parts_of(call: Call, frame: Frame) -> list[Part]:
     if frame.enqueue is not None:
         parts.append(_enqueues(call, frame))
     if frame.ack is not None:
-        parts.append(_acks(call, frame))
+        parts.append(_endings(call, frame, _ACK, frame.ack))
     if frame.fail is not None:
-        parts.append(_fails(call, frame))
+        parts.append(_endings(call, frame, _FAIL, frame.fail))
     if frame.release is not None:
-        parts.append(_releases(call, frame))
+        parts.append(_endings(call, frame, _RELEASE, frame.release))
     if frame.beats is not None:
         parts.append(_beats(call, frame))
     return parts
@@ -239,55 +236,48 @@ def _enqueues(call: Call, frame: Frame) -> Part:
     return Part("enqueued", op, said, tell)
 
 
-def _acks(call: Call, frame: Frame) -> Part:
-    def check(item: AckBatchItem) -> Completion:
-        return completion(_job_id(item.job_id), item)
+class Ending(NamedTuple):
+    """One way in which a client comes to an end with jobs: how it is read, done, and told of."""
 
-    def tell(acked: Acked) -> list[str]:
+    name: str
+    read: Callable[[str, Any], Any]
+    operation: Callable[..., AnyOperation]
+    tell: Callable[[str, Any], str]
+    code: str
+
+
+def _tell_acked(job_id: str, _: None) -> str:
+    return f'{{"job_id":"{job_id}","status":"ok"}}'
+
+
+def _tell_failed(job_id: str, outcome: FailedJob) -> str:
+    return _json({"job_id": job_id, **msgspec.structs.asdict(fail_answer(outcome))})
+
+
+def _tell_released(job_id: str, status: str) -> str:
+    return f'{{"job_id":"{job_id}","status":"{status}"}}'
+
+
+_ACK: Final = Ending("acked", completion, Ack, _tell_acked, "ACK_ERROR")
+_FAIL: Final = Ending("failed", failure, Fail, _tell_failed, "FAIL_ERROR")
+_RELEASE: Final = Ending("released", job_return, Release, _tell_released, "RELEASE_ERROR")
+
+
+def _endings(call: Call, frame: Frame, ending: Ending, given: Sequence[Any]) -> Part:
+    def check(item: Any) -> Any:
+        return ending.read(_job_id(item.job_id), item)
+
+    def tell(done: Acked | Failed | Released) -> list[str]:
         return [
-            f'{{"job_id":"{item.job_id}","status":"ok"}}'
-            if refusal is None
-            else error_json(item.job_id, refused(refusal, "ACK_ERROR"))
-            for item, refusal in zip(done, acked.outcomes, strict=True)
-        ]
-
-    done, said = _check_all(frame, frame.ack, check)
-    op = Ack(items=done, namespace=call.namespace) if done else None
-    return Part("acked", op, said, tell)
-
-
-def _fails(call: Call, frame: Frame) -> Part:
-    def check(item: FailItem) -> Failure:
-        return failure(_job_id(item.job_id), item)
-
-    def tell(told: Failed) -> list[str]:
-        return [
-            error_json(item.job_id, refused(outcome, "FAIL_ERROR"))
+            error_json(item.job_id, refused(outcome, ending.code))
             if isinstance(outcome, Refusal)
-            else _json({"job_id": item.job_id, **msgspec.structs.asdict(fail_answer(outcome))})
-            for item, outcome in zip(failed, told.outcomes, strict=True)
+            else ending.tell(item.job_id, outcome)
+            for item, outcome in zip(items, done.outcomes, strict=True)
         ]
 
-    failed, said = _check_all(frame, frame.fail, check)
-    op = Fail(items=failed, namespace=call.namespace) if failed else None
-    return Part("failed", op, said, tell)
-
-
-def _releases(call: Call, frame: Frame) -> Part:
-    def check(item: ReleaseItem) -> Return:
-        return job_return(_job_id(item.job_id), item)
-
-    def tell(released: Released) -> list[str]:
-        return [
-            error_json(item.job_id, refused(outcome, "RELEASE_ERROR"))
-            if isinstance(outcome, Refusal)
-            else f'{{"job_id":"{item.job_id}","status":"{outcome}"}}'
-            for item, outcome in zip(returned, released.outcomes, strict=True)
-        ]
-
-    returned, said = _check_all(frame, frame.release, check)
-    op = Release(items=returned, namespace=call.namespace) if returned else None
-    return Part("released", op, said, tell)
+    items, said = _check_all(frame, given, check)
+    op = ending.operation(items=items, namespace=call.namespace) if items else None
+    return Part(ending.name, op, said, tell)
 
 
 def _beats(call: Call, frame: Frame) -> Part:
