@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,15 @@ class ServerProcess:
         self.process.kill()
         self.process.wait(10)
         self.http.close()
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """Let it do nothing for a while: what arrives meanwhile, it finds all at once."""
+        self.process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self.process.send_signal(signal.SIGCONT)
 
     def stop(self) -> int:
         """Ask it to stop; its exit code."""

@@ -17,13 +17,14 @@ Received = tuple[int, dict[str, str], dict[str, Any]]
 
 
 def storm(server: ServerProcess, path: str, body: Any, size: int = 200) -> list[Received]:
-    """Send many equal requests at the same moment; status, headers and body of each answer."""
+    """Let the server find many equal requests at the same moment; status, headers and body of each answer."""
     address, content = urlsplit(server.url), json.dumps(body).encode()
     head = f"POST /api/v1{path} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(content)}\r\n\r\n"
     connections = [socket.create_connection((address.hostname, address.port), timeout=20) for _ in range(size)]
     try:
-        for connection in connections:
-            connection.sendall(head.encode() + content)
+        with server.frozen():
+            for connection in connections:
+                connection.sendall(head.encode() + content)
         return [receive(connection) for connection in connections]
     finally:
         for connection in connections:
