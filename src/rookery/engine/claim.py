@@ -36,9 +36,9 @@ def claim(ledger: Ledger, ops: list[Claim]) -> list[Claimed]:
     """Lease jobs to each of these callers, in their order. Callers of the same queues share one look."""
     results: list[Claimed] = []
     singles: list[Row] = []
-    for queues, group in groupby(ops, key=attrgetter("queues")):
+    for (queues, in_order), group in groupby(ops, key=attrgetter("queues", "in_order")):
         callers = list(group)
-        rows = _first_in_line(ledger, queues, sum(op.count for op in callers))
+        rows = _first_in_line(ledger, queues, sum(op.count for op in callers), in_order)
         taken = 0
         for op in callers:
             if op.worker_id:
@@ -51,8 +51,8 @@ def claim(ledger: Ledger, ops: list[Claim]) -> list[Claimed]:
     return results
 
 
-def _first_in_line(ledger: Ledger, names: tuple[str, ...], count: int) -> list[Row]:
-    """The first `count` jobs that may run, over all these queues."""
+def _first_in_line(ledger: Ledger, names: tuple[str, ...], count: int, in_order: bool) -> list[Row]:
+    """The first `count` jobs that may run, over all these queues, or of one queue after the other."""
     lines: list[list[Row]] = []
     for name in dict.fromkeys(names):
         queue = ledger.find_queue(name)
@@ -62,7 +62,8 @@ def _first_in_line(ledger: Ledger, names: tuple[str, ...], count: int) -> list[R
                 lines.append(ledger.execute(_READY, (queue.id, ledger.now, slots)).fetchall())
     if len(lines) == 1:
         return lines[0]
-    return sorted((row for line in lines for row in line), key=lambda row: row[:3])[:count]
+    rows = [row for line in lines for row in line]
+    return rows[:count] if in_order else sorted(rows, key=lambda row: row[:3])[:count]
 
 
 def _hand_out(ledger: Ledger, op: Claim, rows: list[Row], singles: list[Row]) -> list[ClaimedJob]:

@@ -37,6 +37,8 @@ NEW_JOB_COLUMNS: Final = (
     "checkpoint",
     "ready_at",
     "trace",
+    "face",
+    "callback",
 )
 COUNTED_FROM_ZERO: Final = ("attempt", "failures", "lost_leases", "has_dependents", "was_completed")
 """Everything else is NULL."""

@@ -1,10 +1,10 @@
 """What follows when a job ends: its batch counts it, its chain moves, its dependents go on."""
 
-from rookery.engine import chains, dependencies, job_batches, joblogs, unique
+from rookery.engine import callbacks, chains, dependencies, job_batches, joblogs, unique
 from rookery.engine.jobs import Job, change_state
 from rookery.engine.jsontext import json_text
 from rookery.engine.ledger import REMOVE_TAGS, Ledger
-from rookery.model.job import CANCELLED, DEAD, PENDING
+from rookery.model.job import CANCELLED, COMPLETED, DEAD, PENDING
 
 
 def completed(ledger: Ledger, job: Job, result: str | None, step_status: str, exit_reason: str | None) -> None:
@@ -17,6 +17,7 @@ def completed(ledger: Ledger, job: Job, result: str | None, step_status: str, ex
         chains.step_completed(ledger, job, result, step_status, exit_reason)
     if job.has_dependents:
         dependencies.unblock(ledger, job.seq)
+    callbacks.call_back(ledger, job, COMPLETED)
 
 
 def bury(ledger: Ledger, job: Job, error: str) -> None:
@@ -37,6 +38,7 @@ def bury(ledger: Ledger, job: Job, error: str) -> None:
     _ended_badly(ledger, job)
     if chains.is_step(job):
         chains.step_died(ledger, job, error)
+    callbacks.call_back(ledger, job, DEAD, error)
 
 
 def is_expired(ledger: Ledger, job: Job) -> bool:
@@ -59,12 +61,14 @@ def cancel(ledger: Ledger, job: Job, reason: str = "") -> None:
     )
     ledger.emit("cancelled", job.id, queue.name, json_text({"reason": reason}) if reason else None)
     _ended_badly(ledger, job)
+    callbacks.call_back(ledger, job, CANCELLED, reason)
 
 
 def forget(ledger: Ledger, job: Job) -> None:
     """The job goes, and every trace of it but the timeline; a batch that still waited counts it as failed."""
     queue = ledger.queue_of(job.queue)
     queue.counts[job.state] -= 1
+    queue.dead_by_result -= job.by_result
     if job.waiting_on:
         queue.blocked -= job.state == PENDING
         dependencies.stop_waiting(ledger, job.seq)

@@ -141,4 +141,6 @@ def job_row(
         new.checkpoint,
         now if state == PENDING and not waiting_on else None,
         new.trace,
+        new.face,
+        new.callback,
     )

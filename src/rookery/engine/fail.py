@@ -1,9 +1,11 @@
 """A worker gave up on an attempt: retry it later, bury it, or cancel the job if the worker says so."""
 
+from typing import Final
+
 import msgspec
 
 from rookery.engine import endings, leases
-from rookery.engine.jobs import Job, change_state, find_job, note_run
+from rookery.engine.jobs import Job, change_state, find_job, keep_for_face, note_run
 from rookery.engine.jsontext import json_text
 from rookery.engine.ledger import Ledger
 from rookery.engine.ops import Fail, Failed, FailedJob, Failure, Refusal
@@ -11,7 +13,8 @@ from rookery.model.backoff import retry_delay
 from rookery.model.instants import format_instant
 from rookery.model.job import CANCELLED, DEAD, RETRYING
 
-_GOLDEN = 0x9E3779B97F4A7C15
+BY_RESULT: Final = "result"
+_GOLDEN: Final = 0x9E3779B97F4A7C15
 
 
 def fail(ledger: Ledger, op: Fail) -> Failed:
@@ -26,15 +29,18 @@ def _fail_one(ledger: Ledger, item: Failure, namespace: str) -> FailedJob | Refu
     if leases.was_ended_by(job, item.lease, "fail"):
         assert job.outcome is not None
         return msgspec.json.decode(job.outcome, type=FailedJob)
-    refusal = leases.fault_of(job, item.lease, "fail")
+    refusal = leases.fault_of(job, item.lease, "fail", item.holder)
     if refusal is not None:
         return refusal
     note_run(ledger, job)
+    keep_for_face(ledger, job, item.face)
+    if item.result is not None:
+        ledger.execute("UPDATE job SET result = ? WHERE seq = ?", (item.result, job.seq))
     if item.end == CANCELLED:
         return _cancel(ledger, job, item)
-    return attempt_failed(
-        ledger, job, item.error, item.backtrace, retry_after=item.retry_after, is_last=item.end == DEAD
-    )
+    job.by_result = int(item.end == BY_RESULT)
+    is_last = item.end in (DEAD, BY_RESULT)
+    return attempt_failed(ledger, job, item.error, item.backtrace, retry_after=item.retry_after, is_last=is_last)
 
 
 def attempt_failed(
@@ -68,8 +74,8 @@ def attempt_failed(
     ledger.emit("failed", job.id, queue.name, json_text(data))
     if due is None:
         ledger.execute(
-            "UPDATE job SET failures = ?, lost_leases = 0 WHERE seq = ?",
-            (job.failures, job.seq),
+            "UPDATE job SET failures = ?, lost_leases = 0, by_result = ? WHERE seq = ?",
+            (job.failures, job.by_result, job.seq),
         )
         endings.bury(ledger, job, error)
     else:

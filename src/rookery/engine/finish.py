@@ -8,7 +8,7 @@ from typing import Any, Final
 import apsw
 
 from rookery.engine import agents, chains, endings, leases, usage
-from rookery.engine.jobs import Job, change_state, find_job, note_run, place_in_line
+from rookery.engine.jobs import Job, change_state, find_job, keep_for_face, note_run, place_in_line
 from rookery.engine.jsontext import json_text
 from rookery.engine.ledger import Ledger, Queue
 from rookery.engine.ops import Ack, Acked, Completion, Refusal
@@ -21,6 +21,7 @@ _LOOK: Final = """
      CROSS JOIN job ON job.id = given.value
      WHERE state = 'active' AND agent IS NULL
        AND unique_key IS NULL AND batch_id IS NULL AND chain_id IS NULL AND has_dependents = 0
+       AND callback IS NULL
 """
 _COMPLETE: Final = """
     UPDATE job
@@ -79,6 +80,8 @@ def _complete_together(ledger: Ledger, done: list[tuple[Row, Completion]]) -> No
 def _is_plain(item: Completion, lease: int, namespace: str) -> bool:
     return (
         (item.lease is None or item.lease == lease)
+        and item.holder is None
+        and item.face is None
         and item.agent_status is None
         and item.step_status is None
         and item.usage is None
@@ -100,11 +103,12 @@ def _decide(ledger: Ledger, item: Completion, namespace: str) -> Refusal | None:
         return job
     if leases.was_ended_by(job, item.lease, "ack"):
         return None
-    refusal = leases.fault_of(job, item.lease, "ack") or _argument_fault(job, item)
+    refusal = leases.fault_of(job, item.lease, "ack", item.holder) or _argument_fault(job, item)
     if refusal is not None:
         return refusal
     note_run(ledger, job)
     usage.record(ledger, job, item.usage, "ack")
+    keep_for_face(ledger, job, item.face)
     if job.agent is not None:
         _ack_agent(ledger, job, item)
     else:

@@ -12,6 +12,7 @@ OK: Final = "ok"
 LOST: Final = "lost"
 UNKNOWN: Final = "unknown"
 INACTIVE: Final = "inactive"
+ANOTHERS: Final = "another's"
 
 
 def heartbeat(ledger: Ledger, op: Heartbeat) -> Beaten:
@@ -25,6 +26,8 @@ def _beat(ledger: Ledger, item: Beat, namespace: str) -> str:
         return UNKNOWN
     if leases.is_lost(job, item.lease):
         return LOST
+    if leases.is_anothers(job, item.holder):
+        return ANOTHERS
     if job.state != ACTIVE:
         return INACTIVE
     ledger.execute(

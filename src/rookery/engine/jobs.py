@@ -6,7 +6,7 @@ import msgspec
 
 from rookery.engine.ledger import Ledger, Queue
 from rookery.engine.ops import Refusal
-from rookery.model.job import PENDING, WAITING
+from rookery.model.job import DEAD, PENDING, WAITING
 
 
 class Job(msgspec.Struct):
@@ -45,6 +45,8 @@ class Job(msgspec.Struct):
     chain_step: int | None
     has_dependents: int
     agent: str | None
+    callback: str | None
+    by_result: int
 
 
 COLUMNS: Final = ", ".join(Job.__struct_fields__)
@@ -69,6 +71,8 @@ def change_state(ledger: Ledger, job: Job, state: str, **columns: Any) -> Queue:
     if state == PENDING and job.state != PENDING and not job.waiting_on:
         columns["ready_at"] = ledger.now
     shift_count(ledger, queue, job, state)
+    if job.by_result and state != DEAD:
+        job.by_result = columns["by_result"] = 0
     job.state = state
     if job.expire_at is not None and state in WAITING:
         ledger.due(job.expire_at)
@@ -83,6 +87,8 @@ def shift_count(ledger: Ledger, queue: Queue, job: Job, state: str) -> None:
     queue.counts[state] += 1
     if job.waiting_on:
         queue.blocked += (state == PENDING) - (job.state == PENDING)
+    if job.by_result:
+        queue.dead_by_result += (state == DEAD) - (job.state == DEAD)
     ledger.touch(queue)
 
 
@@ -90,6 +96,12 @@ def note_run(ledger: Ledger, job: Job) -> None:
     """The worker of an active job has come to an end with it: note how long that took."""
     if job.started_at is not None:
         ledger.runs.append((ledger.queue_of(job.queue).name, ledger.now - job.started_at))
+
+
+def keep_for_face(ledger: Ledger, job: Job, addition: str | None) -> None:
+    """Add to what a face keeps with the job."""
+    if addition is not None:
+        ledger.execute("UPDATE job SET face = json_patch(coalesce(face, '{}'), ?) WHERE seq = ?", (addition, job.seq))
 
 
 def place_in_line(ledger: Ledger, job: Job) -> int:

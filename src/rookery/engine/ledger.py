@@ -30,11 +30,12 @@ _QUEUE_COLUMNS: Final = (
     "blocked",
     "enqueued",
     "failed",
+    "dead_by_result",
 )
 _SELECT_QUEUE: Final = f"SELECT {', '.join(_QUEUE_COLUMNS)} FROM queue"
 _UPDATE_COUNTS: Final = (
-    f"UPDATE queue SET {', '.join(f'{state} = ?' for state in STATES)}, blocked = ?, enqueued = ?, failed = ? "
-    "WHERE id = ?"
+    f"UPDATE queue SET {', '.join(f'{state} = ?' for state in STATES)}, blocked = ?, enqueued = ?, failed = ?, "
+    "dead_by_result = ? WHERE id = ?"
 )
 
 ADD_TAGS: Final = "INSERT OR IGNORE INTO job_tag SELECT key, value, job FROM tag_of_job WHERE job = ?"
@@ -75,6 +76,7 @@ class Queue:
         "completions",
         "counts",
         "created_at",
+        "dead_by_result",
         "enqueued",
         "failed",
         "id",
@@ -99,6 +101,7 @@ class Queue:
         self.blocked: int = row[15]
         self.enqueued: int = row[16]
         self.failed: int = row[17]
+        self.dead_by_result: int = row[18]
         self.completions = 0
         self.told_enqueued = self.enqueued
         self.told_failed = self.failed
@@ -166,7 +169,7 @@ class Ledger:
         self.insert_jobs()
         self.insert_events()
         for queue in self.changed:
-            row = (*queue.counts.values(), queue.blocked, queue.enqueued, queue.failed, queue.id)
+            row = (*queue.counts.values(), queue.blocked, queue.enqueued, queue.failed, queue.dead_by_result, queue.id)
             self.execute(_UPDATE_COUNTS, row)
             self.write_throughput(queue)
         self.has_changes = self.db.total_changes() != self._changes_before

@@ -40,6 +40,7 @@ _ONE_BY_ONE: Final[dict[type, Callable[[Ledger, Any], Any]]] = {
     ops.Fail: fail.fail,
     ops.Release: release.release,
     ops.Heartbeat: heartbeat.heartbeat,
+    ops.LoseLeases: timers.lose_leases,
     ops.SeeWorker: workers.see,
     **dict.fromkeys(manage.RULES, manage.manage),
     ops.AppendLogs: joblogs.append,

@@ -107,6 +107,7 @@ def _move(ledger: Ledger, job: Job, op: Move) -> str:
         for queue, step in ((source, -1), (target, 1)):
             queue.counts[job.state] += step
             queue.blocked += step * blocked
+            queue.dead_by_result += step * job.by_result
             ledger.touch(queue)
         ledger.emit("moved", job.id, target.name, json_text({"from": source.name, "to": target.name}))
     return "moved"

@@ -13,6 +13,7 @@ from rookery.model.names import DEFAULT_NAMESPACE
 from rookery.store.filters import JobFilter
 
 DEFAULT_LEASE: Final = 60_000
+IDEMPOTENCY_LIFETIME: Final = 24 * 3_600_000
 CHUNK: Final = 500
 """How many jobs one maintenance or clearing operation touches at the most."""
 
@@ -63,6 +64,10 @@ class NewJob(msgspec.Struct, omit_defaults=True, kw_only=True):
     on_lost_lease: str = "requeue"
     order_by_due: bool = False
     trace: str | None = None
+    face: str | None = None
+    """What another face of the server keeps with its job, a JSON object; the rules do not look into it."""
+    callback: str | None = None
+    """A URL that is told how the job ended."""
 
 
 class NewJobBatch(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -77,6 +82,10 @@ class IdempotencyKey(msgspec.Struct, frozen=True):
 
     key: str
     digest: str
+    lifetime: int | None = IDEMPOTENCY_LIFETIME
+    """How long it is known, in milliseconds; None: for ever."""
+    names_job: bool = False
+    """Whether it stands for the job: a second request finds that as a duplicate; when it is gone, so is the key."""
 
 
 class Enqueue(Operation, frozen=True):
@@ -112,6 +121,8 @@ class Claim(Operation, frozen=True):
     worker_id: str | None = None
     hostname: str | None = None
     lease: int = DEFAULT_LEASE
+    in_order: bool = False
+    """Whether an earlier queue goes before a later one, whatever the priorities of their jobs."""
 
 
 class ClaimedJob(msgspec.Struct, frozen=True):
@@ -150,7 +161,7 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Completion(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One job that its worker has finished."""
+    """One job that its worker has finished. `holder` is the worker who says so, if that is to be checked."""
 
     job_id: str
     lease: int | None = None
@@ -161,6 +172,9 @@ class Completion(msgspec.Struct, frozen=True, omit_defaults=True):
     hold_reason: str | None = None
     step_status: str | None = None
     exit_reason: str | None = None
+    face: str | None = None
+    """What a face has to add to what it keeps with the job."""
+    holder: str | None = None
 
 
 class Ack(Operation, frozen=True):
@@ -176,7 +190,11 @@ class Acked(msgspec.Struct, frozen=True):
 
 
 class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One attempt that its worker gave up; it may say when the next one is to come, or that there is to be none."""
+    """One attempt that its worker gave up; it may say when the next one is to come, or that there is to be none.
+
+    `end` is `dead` or `cancelled`, or `result` if that the job failed is its result: then it is dead, but nobody
+    will want to retry it.
+    """
 
     job_id: str
     lease: int | None = None
@@ -184,6 +202,9 @@ class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
     backtrace: str | None = None
     retry_after: int | None = None
     end: str | None = None
+    result: str | None = None
+    face: str | None = None
+    holder: str | None = None
 
 
 class Fail(Operation, frozen=True):
@@ -215,6 +236,9 @@ class Return(msgspec.Struct, frozen=True, omit_defaults=True):
     delay: int = 0
     checkpoint: str | None = None
     reason: str | None = None
+    holder: str | None = None
+    keep_attempt: bool = False
+    """Whether the attempt counts although it was handed back."""
 
 
 class Release(Operation, frozen=True):
@@ -239,6 +263,7 @@ class Beat(msgspec.Struct, frozen=True, omit_defaults=True):
     usage: Usage | None = None
     renew_for: int | None = None
     """How long the lease lasts from now, in milliseconds; without it, what was granted, and a minute at the least."""
+    holder: str | None = None
 
 
 class Heartbeat(Operation, frozen=True):
@@ -248,9 +273,22 @@ class Heartbeat(Operation, frozen=True):
 
 
 class Beaten(msgspec.Struct, frozen=True):
-    """For each job: ok, lost, unknown or inactive."""
+    """For each job: ok, lost, unknown, inactive or another's."""
 
     outcomes: list[str]
+
+
+class LostJob(msgspec.Struct, frozen=True):
+    """One job whose worker is known to be gone."""
+
+    job_id: str
+    lease: int
+
+
+class LoseLeases(Operation, frozen=True):
+    """Workers are gone: treat their leases as if they had run out. Each item stands alone."""
+
+    items: list[LostJob]
 
 
 class SeeWorker(Operation, frozen=True):
@@ -679,6 +717,7 @@ class Refusal(msgspec.Struct, frozen=True):
     WRONG_STATE: ClassVar[str] = "wrong_state"
     INVALID: ClassVar[str] = "invalid"
     LEASE_LOST: ClassVar[str] = "lease_lost"
+    NOT_HOLDER: ClassVar[str] = "not_holder"
     CONFLICT: ClassVar[str] = "conflict"
     IDEMPOTENCY_MISMATCH: ClassVar[str] = "idempotency_mismatch"
     STALE: ClassVar[str] = "stale"
@@ -703,6 +742,11 @@ class Refusal(msgspec.Struct, frozen=True):
         return Refusal(Refusal.LEASE_LOST, f"lease lost: job {job_id} is no longer yours", job_id)
 
     @staticmethod
+    def not_holder(job_id: str) -> "Refusal":
+        """Another worker has the job, or none."""
+        return Refusal(Refusal.NOT_HOLDER, f"job {job_id} is not held by this worker", job_id)
+
+    @staticmethod
     def invalid(message: str) -> "Refusal":
         """An argument cannot be."""
         return Refusal(Refusal.INVALID, message)
@@ -715,6 +759,7 @@ AnyOperation = (
     | Fail
     | Release
     | Heartbeat
+    | LoseLeases
     | SeeWorker
     | Retry
     | Requeue

@@ -1,4 +1,6 @@
-"""A worker hands a job back: the claim is undone as if it had never been, now or after a delay."""
+"""A worker hands a job back: the claim is undone as if it had never been, now or after a delay.
+
+Only if the worker says so, the attempt counts nevertheless."""
 
 from rookery.engine import leases
 from rookery.engine.jobs import change_state, find_job, place_in_line
@@ -17,7 +19,7 @@ def _release_one(ledger: Ledger, item: Return, namespace: str) -> str | Refusal:
     job = find_job(ledger, item.job_id, namespace)
     if isinstance(job, Refusal):
         return job
-    refusal = leases.fault_of(job, item.lease, "release")
+    refusal = leases.fault_of(job, item.lease, "release", item.holder)
     if refusal is not None:
         return refusal
     due = ledger.now + item.delay if item.delay > 0 else None
@@ -27,7 +29,7 @@ def _release_one(ledger: Ledger, item: Return, namespace: str) -> str | Refusal:
         ledger,
         job,
         PENDING if due is None else SCHEDULED,
-        attempt=max(0, job.attempt - 1),
+        attempt=job.attempt if item.keep_attempt else max(0, job.attempt - 1),
         lost_leases=0,
         scheduled_at=due,
         order_key=place_in_line(ledger, job),

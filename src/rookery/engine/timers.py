@@ -2,10 +2,10 @@
 
 from rookery.engine import bulk, dependencies, endings, joblogs, limits, throughput, workers
 from rookery.engine.fail import attempt_failed
-from rookery.engine.jobs import Job, change_state, place_in_line, select_jobs
+from rookery.engine.jobs import Job, change_state, find_job, place_in_line, select_jobs
 from rookery.engine.ledger import Ledger
-from rookery.engine.ops import CHUNK, Purged, Sweep, Tick, Ticked
-from rookery.model.job import PENDING, RETRYING
+from rookery.engine.ops import CHUNK, Done, LoseLeases, Purged, Refusal, Sweep, Tick, Ticked
+from rookery.model.job import ACTIVE, PENDING, RETRYING
 
 POISONED = "lease lost {} times: the worker died or stopped heartbeating"
 
@@ -67,6 +67,17 @@ def lease_ran_out(ledger: Ledger, job: Job) -> None:
     else:
         ledger.due(ledger.now)
         change_state(ledger, job, RETRYING, scheduled_at=ledger.now, attempt=job.attempt - 1)
+
+
+def lose_leases(ledger: Ledger, op: LoseLeases) -> Done:
+    """Workers are gone before their time: their jobs go back as if the leases had run out."""
+    lost = 0
+    for item in op.items:
+        job = find_job(ledger, item.job_id, op.namespace)
+        if not isinstance(job, Refusal) and job.state == ACTIVE and job.lease == item.lease:
+            lease_ran_out(ledger, job)
+            lost += 1
+    return Done(f"{lost} lost")
 
 
 def _end_claim(ledger: Ledger, job: Job, lost: int) -> None:

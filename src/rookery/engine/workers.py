@@ -26,7 +26,8 @@ def seen(ledger: Ledger, namespace: str, worker_id: str, hostname: str | None, q
         return
     ledger.execute(
         """
-        INSERT INTO worker VALUES (?1, ?2, ?3, ?4, ?5, ?5)
+        INSERT INTO worker (namespace, id, hostname, queues, started_at, last_heartbeat)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?5)
         ON CONFLICT DO UPDATE SET hostname = coalesce(?3, hostname), queues = ?4, last_heartbeat = ?5
         """,
         (namespace, worker_id, hostname, text, ledger.now),

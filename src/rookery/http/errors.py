@@ -31,6 +31,7 @@ _KINDS: Final[dict[str, tuple[int, str | None]]] = {
     Refusal.WRONG_STATE: (400, None),
     Refusal.INVALID: (400, None),
     Refusal.LEASE_LOST: (409, "LEASE_LOST"),
+    Refusal.NOT_HOLDER: (403, "FORBIDDEN"),
     Refusal.CONFLICT: (409, "CONFLICT"),
     Refusal.IDEMPOTENCY_MISMATCH: (422, "IDEMPOTENCY_MISMATCH"),
     Refusal.STALE: (409, "CONFLICT"),
