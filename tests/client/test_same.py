@@ -15,7 +15,7 @@ import rookery
 from rookery import AsyncClient, Client, NewJob
 from rookery.client.calls.find import Filters
 from rookery.client.newjobs import EnqueueOptions, JobOptions
-from rookery.client.requests import Request, Response
+from rookery.client.transport.requests import Request, Response
 from rookery.http.gate import API_ROUTES
 from rookery.http.produce import EnqueueRequest
 from rookery.http.schedules import ScheduleRequest
