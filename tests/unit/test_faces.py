@@ -317,7 +317,7 @@ def test_keys_of_namespaces_are_apart(bench: Workbench) -> None:
 
 
 def endings(bench: Workbench) -> list[dict[str, Any]]:
-    bodies = bench.rows("SELECT body FROM outbox WHERE kind = ? AND target = 'http://there/' ORDER BY id", KIND)
+    bodies = bench.rows("SELECT body FROM outbox WHERE kind = ? ORDER BY id", KIND)
     return [msgspec.json.decode(body) for (body,) in bodies]
 
 
@@ -358,7 +358,6 @@ def test_the_commit_that_ends_a_job_writes_down_what_its_callback_is_told(
     (ending,) = endings(bench)
     assert (ending["job_id"], ending["queue"], ending["state"], ending["error"]) == (job_id, "q", state, error)
     assert (ending["at"], ending["result"], ending["face"]["command"]) == (bench.now, result, "Mail")
-    assert bench.machine.has_deliveries
 
 
 def test_a_refused_message_calls_nobody_back(bench: Workbench) -> None:
@@ -406,9 +405,7 @@ def test_everything_that_happens_to_a_job_puts_its_deletion_off(bench: Workbench
     job_id = bench.add(on_lost_lease="back_off", max_lost_leases=0, **delay)
     job = None if happening in ("claim", "promotion", "cancellation") else bench.take(worker_id="ann", lease=999)
     before = bench.now
-    if happening == "lease loss":
-        bench.tick(1000)
-    elif happening == "promotion":
+    if happening in ("lease loss", "promotion"):
         bench.tick(1000)
     else:
         bench.advance(1000)
