@@ -200,7 +200,9 @@ async def _create_all(call: CodeqCall, ops: list[Enqueue]) -> list[Task | str]:
         future = asyncio.get_running_loop().create_future()
         call.node.send_more(op, resolver(future))
         futures.append(future)
-    results: list[Enqueued | Refusal] = await asyncio.gather(*futures)
+    results: list[Enqueued | Refusal | BaseException] = await asyncio.gather(*futures, return_exceptions=True)
+    if all(isinstance(result, BaseException) for result in results):
+        await futures[0]
     ids = [result.jobs[0].job_id if isinstance(result, Enqueued) else "" for result in results]
     rows = read_tasks(call.node.reader, ids, call.namespace)
     return [
@@ -209,9 +211,11 @@ async def _create_all(call: CodeqCall, ops: list[Enqueue]) -> list[Task | str]:
     ]
 
 
-def _fault(result: Enqueued | Refusal) -> str:
-    """Why there is no task to show: it was refused, or deleted by somebody before it could be read."""
-    return result.message if isinstance(result, Refusal) else "not found"
+def _fault(result: Enqueued | Refusal | BaseException) -> str:
+    """Why there is no task to show: it was not taken, or deleted by somebody before it could be read."""
+    if isinstance(result, Enqueued):
+        return "not found"
+    return result.message if isinstance(result, Refusal) else str(result)
 
 
 async def get(call: CodeqCall) -> Answer:
