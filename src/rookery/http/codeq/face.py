@@ -6,7 +6,8 @@ from typing import Final
 import msgspec
 
 from rookery.http.call import Answer, Call, CallerGone, Receive, Scope
-from rookery.http.codeq import admin
+from rookery.http.codeq import admin, artifacts, claims, cleanup, results, tasks
+from rookery.http.codeq.artifacts import Artifacts
 from rookery.http.codeq.auth import Guard
 from rookery.http.codeq.call import CodeqCall, Route
 from rookery.http.codeq.errors import CodeqError
@@ -23,7 +24,14 @@ from rookery.node.node import Node
 logger = logging.getLogger(__name__)
 
 BASE: Final = "/v1/codeq"
-ROUTES: Final[list[Route]] = [*admin.ROUTES]
+ROUTES: Final[list[Route]] = [
+    *tasks.ROUTES,
+    *claims.ROUTES,
+    *results.ROUTES,
+    *artifacts.ROUTES,
+    *admin.ROUTES,
+    *cleanup.ROUTES,
+]
 
 
 class CodeqFace:
@@ -35,6 +43,7 @@ class CodeqFace:
         self._settings = settings
         self._guard = Guard(settings, is_open=http_settings.admin_password is None)
         self._limits = RateLimits(settings, node.measures.rate_limit_hits)
+        self._artifacts = Artifacts(settings)
         self._routes = Routes(
             [msgspec.structs.replace(route, path=BASE + route.path) for route in ROUTES],
         )
@@ -62,7 +71,7 @@ class CodeqFace:
             self._limits.charge(route.limit, caller.bearer)
         call = Call(self._node, self._http_settings, scope, receive, headers, params, caller.namespace, _free_of_charge)
         call.visit = visit
-        return await route.handler(CodeqCall(call, caller, self._settings))
+        return await route.handler(CodeqCall(call, caller, self._settings, self._artifacts))
 
 
 def is_codeq(path: str) -> bool:
