@@ -121,6 +121,14 @@ def test_who_is_over_the_limit_hears_when_to_come_again(
     assert_error(codeq.like("nobody").post(*calls[0]), 401)
 
 
+def test_a_body_without_end_is_refused_in_codeqs_words(start_codeq: StartCodeq) -> None:
+    codeq = start_codeq({}, "--max-payload-size=1000")
+    answer = codeq.post("/tasks", {"command": "c", "payload": "x" * 3_000_000})
+    assert_error(answer, 413)
+    assert answer.headers["x-request-id"]
+    assert codeq.get("/admin/queues").json() == {}
+
+
 # --- from end to end
 
 
