@@ -41,7 +41,7 @@ class CodeqFace:
         self._node = node
         self._http_settings = http_settings
         self._settings = settings
-        self._guard = Guard(settings, is_open=http_settings.admin_password is None)
+        self._guard = Guard(settings, is_open=http_settings.is_open)
         self._limits = RateLimits(settings, node.measures.rate_limit_hits)
         self._artifacts = Artifacts(settings)
         self._routes = Routes(

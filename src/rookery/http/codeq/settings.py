@@ -158,6 +158,11 @@ def read_settings(environ: Mapping[str, str]) -> CodeqSettings:
         env.faults += _missing_outside_dev(settings)
     if env.faults:
         raise BadSettings("\n".join(env.faults))
+    if (settings.producer is None) != (settings.worker is None):
+        side = "producer" if settings.producer is None else "worker"
+        env.remarks.append(
+            f"{PREFIX}{side.upper()}_AUTH_PROVIDER is not set: {side}s need no token unless there is an admin password"
+        )
     env.remarks += [f"{PREFIX}{name} means nothing here: {why}" for name, why in ELSEWHERE.items() if env.text(name)]
     return msgspec.structs.replace(settings, remarks=tuple(env.remarks))
 
@@ -244,9 +249,10 @@ def _provider(env: "_Environment", side: str, url_name: str, jwks: JwksProvider)
 
 def _static(env: "_Environment", config: str) -> Provider:
     expected = "a token, an object with token, subject, scopes, eventTypes and raw, or an array of these"
+    if not env.text(config):
+        env.fault(config, f"is required with the provider static: {expected}")
     given = env.json(config, StaticToken | str | list[StaticToken | str], expected)
     if given is None:
-        env.fault(config, f"is required with the provider static: {expected}")
         return None
     tokens = tuple(
         StaticToken(one.strip()) if isinstance(one, str) else msgspec.structs.replace(one, token=one.token.strip())
@@ -281,7 +287,8 @@ def _missing_outside_dev(settings: CodeqSettings) -> list[str]:
 def _is_url(text: str) -> bool:
     try:
         url = urlsplit(text)
-        return url.scheme in ("http", "https") and bool(url.hostname) and url.port != 0 and text.isascii()
+        is_address = bool(url.hostname) and url.port != 0 and "@" not in url.netloc
+        return url.scheme in ("http", "https") and is_address and text.isascii()
     except ValueError:
         return False
 
@@ -319,6 +326,7 @@ class _Environment:
         text = self.text(name)
         if text and not _is_url(text):
             self.fault(name, f"must be an http or https URL, not {text[:200]!r}")
+            return ""
         return text
 
     def timezone(self, name: str, default: str) -> ZoneInfo:
