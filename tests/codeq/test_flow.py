@@ -1,6 +1,7 @@
 """One whole story of producers and workers with tokens, as the contract tells it."""
 
 import json
+from pathlib import Path
 from uuid import UUID
 
 import httpx
@@ -25,8 +26,9 @@ VARIABLES = {
 }
 
 
-def test_tasks_live_from_their_creation_to_their_cleanup(start_codeq: StartCodeq) -> None:
-    codeq = start_codeq(VARIABLES)
+def test_tasks_live_from_their_creation_to_their_cleanup(start_codeq: StartCodeq, tmp_path: Path) -> None:
+    variables = {**VARIABLES, "LOCAL_ARTIFACTS_DIR": str(tmp_path / "artifacts")}
+    codeq = start_codeq(variables)
     shop, boss, ann, bob = (codeq.like(token) for token in ("shop", "boss", "ann", "bob"))
 
     # A producer asks for three things, one of them twice.
@@ -83,7 +85,7 @@ def test_tasks_live_from_their_creation_to_their_cleanup(start_codeq: StartCodeq
     # All of it survives the server, until somebody cleans up.
     seen = [task(shop, one["id"]) for one in (render, urgent, later)]
     codeq.server.kill()
-    codeq = start_codeq(VARIABLES)
+    codeq = start_codeq(variables)
     shop, boss = codeq.like("shop"), codeq.like("boss")
     assert [task(shop, one["id"]) for one in (render, urgent, later)] == seen
     assert boss.post("/admin/tasks/cleanup").json()["deleted"] == 0
