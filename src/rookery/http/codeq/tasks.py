@@ -10,8 +10,8 @@ from rookery.engine.ops import Bulk, BulkDone, Enqueue, Enqueued, IdempotencyKey
 from rookery.http.call import LARGE_BODY, Answer, json_answer
 from rookery.http.codeq.call import CodeqCall, Route
 from rookery.http.codeq.errors import CodeqError
+from rookery.http.codeq.priorities import rank_for
 from rookery.http.codeq.records import (
-    HIGHEST_PRIORITY,
     STATUS_PENDING,
     STATUSES,
     Face,
@@ -24,7 +24,7 @@ from rookery.http.errors import ApiError
 from rookery.http.produce import check_size
 from rookery.http.values import LARGEST_COUNT, Raw, given_json
 from rookery.model.instants import LATEST, BadInstant, parse_bound
-from rookery.model.job import NORMAL_RANK, STATES
+from rookery.model.job import STATES
 from rookery.node.batcher import resolver
 from rookery.store.filters import JobFilter
 from rookery.store.tasks import TaskRow, list_tasks, read_task, read_tasks
@@ -124,7 +124,7 @@ def enqueue_of(call: CodeqCall, task: NewTask) -> Enqueue:
         queue=call.queue(command),
         payload=payload,
         id=str(uuid4()),
-        rank=NORMAL_RANK - min(max(0, task.priority or 0), HIGHEST_PRIORITY),
+        rank=rank_for(task.priority or 0),
         max_retries=min(attempts if attempts > 0 else settings.max_attempts_default, LARGEST_COUNT),
         backoff=backoff,
         base_delay=base_delay,
