@@ -99,8 +99,11 @@ _NO_FACE: Final = Face()
 
 
 def face_of(row: TaskRow) -> Face:
-    """What is kept with a job; nothing, if it was not made by this face."""
-    return _NO_FACE if row.face is None else _face_decoder.decode(row.face)
+    """What is kept with a job; nothing, if it was made by another face."""
+    try:
+        return _NO_FACE if row.face is None else _face_decoder.decode(row.face)
+    except msgspec.ValidationError:
+        return _NO_FACE
 
 
 def task_of(row: TaskRow, zone: ZoneInfo) -> Task:
