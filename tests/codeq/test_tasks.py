@@ -135,6 +135,7 @@ def test_any_text_can_be_a_command(codeq: Codeq, command: str) -> None:
         ('{"command":"c"}', "invalid body"),
         ('{"command":"c","payload":null}', "invalid body"),
         ('{"command":7,"payload":{}}', "invalid body"),
+        ('{"command":"c","payload":"\\ud800"}', "invalid body"),
         ('{"command":"c","payload":{},"priority":"high"}', "invalid body"),
         ('{"command":"c","payload":' + "[" * 250 + "]" * 250 + "}", "invalid body"),
         ('{"payload":{}}', "invalid command"),
