@@ -97,4 +97,5 @@ def _answer_to(error: Exception, scope: Scope) -> Answer:
         headers = ((b"retry-after", retry_after_seconds(told)),)
     elif told.status == 413:
         headers = ((b"connection", b"close"),)
-    return Answer(told.status, CodeqError(told.status, told.message).body(), headers=headers)
+    text = "not found" if told.status == 404 else told.message
+    return Answer(told.status, CodeqError(told.status, text).body(), headers=headers)
