@@ -299,6 +299,22 @@ class SeeWorker(Operation, frozen=True):
     hostname: str | None = None
 
 
+class RegisterWorker(Operation, frozen=True):
+    """A worker begins on the machine of the store: `pid_started` tells its process from a later one of that pid."""
+
+    worker_id: str
+    pid: int
+    pid_started: str
+    queues: tuple[str, ...] = ()
+    hostname: str | None = None
+
+
+class RemoveWorker(Operation, frozen=True):
+    """A worker has ended."""
+
+    worker_id: str
+
+
 # --- managing
 
 
@@ -596,6 +612,30 @@ class SavedWebhook(msgspec.Struct, frozen=True):
     webhook_id: str
 
 
+# --- settings and counts of the store
+
+
+class SaveSetting(Operation, frozen=True):
+    """Set what the users of the store have agreed on; None takes it back."""
+
+    key: str
+    value: str | None
+
+
+class Count(msgspec.Struct, frozen=True, array_like=True):
+    """How much one count grows."""
+
+    name: str
+    label: str
+    value: float
+
+
+class AddToTally(Operation, frozen=True):
+    """Add to counts that outlive the processes that count."""
+
+    counts: list[Count]
+
+
 # --- restoring
 
 
@@ -761,6 +801,8 @@ AnyOperation = (
     | Heartbeat
     | LoseLeases
     | SeeWorker
+    | RegisterWorker
+    | RemoveWorker
     | Retry
     | Requeue
     | Cancel
@@ -790,6 +832,8 @@ AnyOperation = (
     | DeleteWebhook
     | RecordDeliveries
     | TellWebhooks
+    | SaveSetting
+    | AddToTally
     | RestoreJobs
     | RestoreQueue
     | RestoreSchedule

@@ -1,0 +1,13 @@
+"""What the users of a store have agreed on, as names and texts. What they mean is for those who ask."""
+
+from rookery.engine.ledger import Ledger
+from rookery.engine.ops import Done, SaveSetting
+
+
+def save(ledger: Ledger, op: SaveSetting) -> Done:
+    """Set it, or take it back."""
+    if op.value is None:
+        ledger.execute("DELETE FROM setting WHERE key = ?", (op.key,))
+        return Done("unset")
+    ledger.execute("INSERT OR REPLACE INTO setting VALUES (?, ?)", (op.key, op.value))
+    return Done("set")

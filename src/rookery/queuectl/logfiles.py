@@ -1,0 +1,31 @@
+"""Log files of jobs: a name that is safe whatever the job is called, and the last lines of a long file."""
+
+import re
+from typing import Final
+
+_UNSAFE: Final = re.compile(rb"[^A-Za-z0-9._-]")
+_UPPER: Final = re.compile(r"(?<!%)(?<!%[0-9A-F])[A-Z]")
+_DEVICES: Final = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
+_LONGEST: Final = 200
+_KEPT: Final = 100
+
+
+def log_name(job_id: str, *, case_matters: bool = True) -> str:
+    """The file name of a job's log: its id with `.log` behind it, and what no file should be called percent-encoded.
+
+    No two ids have one name, unless `case_matters` is said where the file system sees no difference.
+    """
+    name = _UNSAFE.sub(_encoded, job_id.encode()).decode()
+    if name.startswith(".") or _DEVICES.match(name):
+        name = f"%{ord(name[0]):02X}{name[1:]}"
+    if not case_matters:
+        name = _UPPER.sub(lambda letter: f"%{ord(letter[0]):02X}", name)
+    if len(name) > _LONGEST:
+        from hashlib import sha256
+
+        name = f"{name[:_KEPT]}~{sha256(job_id.encode()).hexdigest()}"
+    return f"{name}.log"
+
+
+def _encoded(match: re.Match[bytes]) -> bytes:
+    return b"%%%02X" % match[0][0]
