@@ -140,24 +140,26 @@ class Worker:
     # --- between jobs
 
     def _rest(self) -> None:
-        """Sleep until there may be something to take; look every poll interval, and when something comes due."""
+        """Sleep until there may be something to take: something is due, or a look each poll interval finds a change."""
         machine = self._home.machine()
+        beat_at = self._beaten_at + BEAT_EVERY
         look_at = monotonic() + self._poll_interval()
         while not self._is_to_end():
             now = monotonic()
             due_at = now + ((machine.next_due or NEVER) - now_ms()) / 1000
-            self._sleep(min(look_at, due_at, self._beaten_at + BEAT_EVERY) - now)
+            self._sleep(min(look_at, due_at, beat_at) - now)
+            if monotonic() >= beat_at:
+                # This brings the machine up to date, so that no later look would find what has changed before.
+                self._beaten_at = monotonic()
+                with self._trouble_told():
+                    self._home.apply(SeeWorker(worker_id=self.id, queues=self._queues))
+                return
             if machine.next_due is not None and machine.next_due <= now_ms():
                 return
             if monotonic() >= look_at:
                 if machine.is_outdated:
                     return
                 look_at = monotonic() + self._poll_interval()
-            if monotonic() - self._beaten_at >= BEAT_EVERY:
-                self._beaten_at = monotonic()
-                with self._trouble_told():
-                    self._home.apply(SeeWorker(worker_id=self.id, queues=self._queues))
-            self._recover_if_time()
 
     def _poll_interval(self) -> float:
         return self._wanted.poll_interval or self._home.settings().poll_interval
