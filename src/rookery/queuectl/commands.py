@@ -1,10 +1,9 @@
 """The commands of `queuectl`, and what they share. Each is loaded only when it is used, so that all start at once."""
 
 import sys
-from collections.abc import Callable
 from importlib import import_module
 from io import TextIOWrapper
-from typing import Any, Final, NamedTuple, NoReturn, TypeVar
+from typing import Any, Final, NamedTuple, NoReturn
 
 import click
 
@@ -103,7 +102,11 @@ def refuse(text: str) -> NoReturn:
     raise click.exceptions.Exit(1)
 
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+def reject(text: str) -> NoReturn:
+    """What was said cannot be: exit code 2."""
+    click.echo(f"Error: {text}", err=True)
+    raise click.exceptions.Exit(2)
+
 
 json_flag = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 in_home = click.make_pass_decorator(Home)
