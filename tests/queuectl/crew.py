@@ -105,7 +105,7 @@ class Crew:
                 process.kill()
             process.wait(10)
         for pid in workers:
-            if is_alive(pid):
+            if pid != os.getpid() and is_alive(pid):
                 os.kill(pid, signal.SIGKILL)
         for job_id, attempt in self.home.reader().execute("SELECT id, attempt FROM job").fetchall():
             if self.job(job_id)["state"] in ("processing", "failed"):
