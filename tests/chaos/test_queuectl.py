@@ -60,10 +60,10 @@ def test_workers_and_parents_that_are_killed_lose_no_job_and_none_runs_twice_at_
         # A run that was killed could not clean up; but then its process is gone.
         script = (
             f"cd {crew.directory}; "
-            f"if [ -e held-{n} ] && kill -0 $(cat held-{n}) 2>/dev/null; then echo {n} >> twice; fi; "
-            f"echo $$ > held-{n}; sleep 0.{n % 5}; rm held-{n}; echo {n} >> ran"
+            f"if grep -qs '^State:.[RSD]' /proc/$(cat held-{n} 2>/dev/null)/status; then echo {n} >> twice; fi; "
+            f"echo $$ > held-{n}; sleep {int(n % 3 == 0)}.{n % 5}; rm held-{n}; echo {n} >> ran"
         )
-        crew.enqueue(script, id=f"job-{n}", max_retries=1)
+        crew.enqueue(script, id=f"job-{n}", max_retries=1, priority=-n)
     chance = random.Random(7)
     parents = [crew.start("--drain", "--count", "3") for _ in range(2)]
     for _ in range(rounds):

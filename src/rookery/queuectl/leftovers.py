@@ -6,6 +6,7 @@ processes cannot be looked at like that (anywhere but on Linux), nothing is done
 """
 
 import os
+import select
 import signal
 from contextlib import suppress
 from hashlib import sha256
@@ -18,6 +19,8 @@ from rookery.queuectl.notices import say
 MARK: Final = "QUEUECTL_RUN"
 """The variable that has it."""
 _PROCESSES: Final = Path("/proc")
+_DIES_WITHIN: Final = 5.0
+"""Seconds for which a killed process is waited for; a disk that does not answer may hold it."""
 
 
 class _Process(NamedTuple):
@@ -65,12 +68,13 @@ def _look(pid: int, entry: bytes) -> _Process | None:
 
 
 def _kill(process: _Process, entry: bytes) -> bool:
-    """Kill it, if the pid is still that process's."""
+    """Kill it and see it gone, if the pid is still that process's."""
     with suppress(OSError):
         handle = os.pidfd_open(process.pid)
         try:
             if _look(process.pid, entry) == process:
                 signal.pidfd_send_signal(handle, signal.SIGKILL)
+                select.select([handle], [], [], _DIES_WITHIN)
                 return True
         finally:
             os.close(handle)

@@ -3,7 +3,7 @@
 import socket
 from typing import Any, Final, NamedTuple
 
-from rookery.engine.ops import AnyOperation, LoseLeases, LostJob, RemoveWorker, Tick
+from rookery.engine.ops import AnyOperation, Done, LoseLeases, LostJob, RemoveWorker, Tick
 from rookery.queuectl import leftovers
 from rookery.queuectl.home import Home, now_ms
 from rookery.queuectl.notices import say
@@ -49,11 +49,12 @@ def recover(home: Home) -> None:
         operations.append(Tick())
     for job in lost:
         leftovers.end(home, job.job_id, job.attempt)
-        say(f"{job.job_id}: its worker {job.worker_id} is gone; it will run again")
-    if lost:
-        operations.append(LoseLeases(items=[LostJob(job.job_id, job.lease) for job in lost]))
+        operations.append(LoseLeases(items=[LostJob(job.job_id, job.lease)]))
     if operations:
-        home.apply(*operations)
+        results = home.apply(*operations)
+        for job, result in zip(reversed(lost), reversed(results), strict=False):
+            if result == Done("1 lost"):  # and not by somebody else meanwhile
+                say(f"{job.job_id}: its worker {job.worker_id} is gone; the job goes back")
 
 
 def own_hostname() -> str:
