@@ -1,12 +1,16 @@
 """`queuectl worker start` and `stop`: processes, order, queues, waiting, draining, stopping."""
 
 import re
+import subprocess
 import time
 from pathlib import Path
 
+import apsw
 import pytest
 
-from rookery.queuectl.home import now_ms
+from rookery.engine.ops import AnyOperation, Result, SaveSetting
+from rookery.queuectl import working
+from rookery.queuectl.home import Home, HomeError, now_ms
 from tests.conftest import wait_for
 from tests.queuectl.crew import Crew, crew, is_alive
 
@@ -175,8 +179,6 @@ def test_workers_that_were_told_to_stop_do_so_even_if_others_start_at_once(crew:
 
 
 def test_a_pipe_that_nobody_reads_stops_no_worker(crew: Crew) -> None:
-    import subprocess
-
     crew.enqueue(*["true"] * 400, max_retries=1)
     long_ids = [crew.enqueue("true", id=f"{n:0120}") for n in range(400)]
     process = subprocess.Popen(
@@ -206,3 +208,37 @@ def test_runs_are_counted_with_their_durations(crew: Crew) -> None:
     assert crew.tally("retries") == {"": 1}
     assert sum(crew.tally("duration_class").values()) == 4
     assert crew.tally("duration_seconds")[""] >= 0.2
+
+
+def test_an_outcome_waits_for_a_store_that_somebody_else_has_locked(crew: Crew) -> None:
+    crew.enqueue(f"until [ -e {crew.directory}/go ]; do sleep 0.05; done; touch {crew.directory}/done", id="patient")
+    crew.start()
+    crew.wait("patient", "processing")
+    other = apsw.Connection(str(crew.home.database))
+    other.execute("BEGIN IMMEDIATE")
+    (crew.directory / "go").touch()
+    wait_for((crew.directory / "done").exists)
+    time.sleep(0.5)
+    assert crew.job("patient")["state"] == "processing"
+    other.execute("ROLLBACK")
+    other.close()
+
+    crew.wait("patient", "completed")
+    assert crew.job("patient")["attempts"] == 0
+
+
+def test_a_store_that_cannot_be_written_is_tried_again(crew: Crew, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(working, "_FIRST_PAUSE", 0.01)
+    errors = [HomeError("the disk is full"), HomeError("the disk is full")]
+
+    class Disk(Home):
+        def apply(self, *operations: AnyOperation) -> list[Result]:
+            if errors:
+                raise errors.pop()
+            return super().apply(*operations)
+
+    with Disk(crew.home.path) as home:
+        working.Worker(home, working.Wanted())._commit(SaveSetting(key="max_retries", value="9"))
+
+    assert errors == []
+    assert crew.home.settings().max_retries == 9

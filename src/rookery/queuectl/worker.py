@@ -1,6 +1,5 @@
 """`queuectl worker`: start workers in the foreground, and tell those of a home to stop."""
 
-import re
 import time
 from typing import Final
 
@@ -9,7 +8,6 @@ import click
 from rookery.queuectl.commands import in_home, refuse
 from rookery.queuectl.home import Home, now_ms
 
-_QUEUE_NAME: Final = re.compile(r"[A-Za-z0-9._:-]+", re.ASCII)
 _LOOK_EVERY: Final = 0.1
 
 
@@ -19,11 +17,13 @@ def command() -> None:
 
 
 def _queue_names(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    from rookery.queuectl.newjobs import BadInput, queue_name
+
     names = dict.fromkeys(name.strip() for value in values for name in value.split(","))
-    for name in names:
-        if not _QUEUE_NAME.fullmatch(name):
-            raise click.BadParameter(f"{name!r} is not a queue's name: letters, digits and . _ : - are.")
-    return tuple(names)
+    try:
+        return tuple(queue_name(repr(name), name) for name in names)
+    except BadInput as error:
+        raise click.BadParameter(str(error)) from None
 
 
 def _interval(ctx: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
@@ -45,7 +45,7 @@ def _interval(ctx: click.Context, parameter: click.Parameter, value: str | None)
     metavar="NAME",
     multiple=True,
     callback=_queue_names,
-    help="Serve only this queue; several by commas, or by giving it again. Without it: all, also those to come.",
+    help="Serve only this queue; may be repeated, or a list with commas.  [default: all, also those to come]",
 )
 @click.option(
     "--poll-interval",
@@ -61,11 +61,10 @@ def start(
 ) -> None:
     """Run workers in the foreground until they are told to stop.
 
-    Each worker is a process that runs one command after the other. Ctrl-C (or SIGTERM, or `queuectl worker stop`)
-    lets them finish what they are at; Ctrl-C again kills it, and those jobs go back into the queue.
+    Each worker is a process that runs one command after the other. Ctrl-C, SIGTERM or `queuectl worker stop` lets
+    them finish what they are at. Ctrl-C again kills it, and those jobs go back into the queue.
 
-    \b
-    Exit codes: 0 when all workers have ended, 1 if one died and could not be replaced.
+    The exit code is 0 when all workers have ended, and 1 if some died and were not replaced.
     """
     from rookery.engine.ops import SaveSetting
     from rookery.queuectl.pool import Pool

@@ -28,6 +28,7 @@ from rookery.engine.ops import (
     RemoveWorker,
     Result,
     SeeWorker,
+    Sweep,
     Taken,
     TakeNext,
 )
@@ -42,6 +43,7 @@ from rookery.queuectl.workers import SILENCE
 KILL_NOW: Final = signal.SIGUSR1
 """What the parent sends to have running jobs killed."""
 _RECOVER_EVERY: Final = 10.0
+_SWEEP_EVERY: Final = 3600.0
 _LOOK_EVERY: Final = 1.0
 """Seconds, at the most, until a sleeping worker finds that its parent is gone."""
 _FIRST_PAUSE: Final = 0.5
@@ -70,6 +72,7 @@ class Worker:
         self._errand: Errand | None = None
         self._beaten_at = 0.0
         self._recovered_at: float | None = None
+        self._swept_at: float | None = None
         self._alarm, self._bell = os.pipe()
 
     # --- its life
@@ -176,6 +179,9 @@ class Worker:
             self._recovered_at = monotonic()
             with self._trouble_told():
                 recovery.recover(self._home)
+                if self._swept_at is None or monotonic() - self._swept_at >= _SWEEP_EVERY:
+                    self._swept_at = monotonic()
+                    self._home.apply(Sweep())
 
     # --- the store
 
