@@ -197,3 +197,25 @@ def test_a_worker_that_was_stopped_and_has_lost_its_job_ends_the_command_when_it
     assert process.poll() is None
     assert crew.job(job_id)["state"] == "processing", "another's claim was touched"
     assert crew.tally("runs") == {}
+
+
+def test_a_stopped_worker_whose_job_was_run_elsewhere_changes_nothing_when_it_goes_on(crew: Crew) -> None:
+    pids = crew.directory / "pids"
+    job_id = crew.enqueue(f"echo $$ >> {pids}; [ $(wc -l < {pids}) -gt 1 ] || sleep 600")
+    crew.start()
+    first = wait_for(pid_in(pids))
+    [worker] = crew.worker_pids()
+    os.kill(worker, signal.SIGSTOP)
+    try:
+        # Instead of waiting for half a minute.
+        crew.home.machine().connection.execute("UPDATE job SET lease_until = 1")
+        crew.start()
+        crew.wait(job_id, "completed")
+        assert not is_alive(first)
+    finally:
+        os.kill(worker, signal.SIGCONT)
+
+    wait_for(lambda: "how this run ended does not count" in crew.output)
+    assert (crew.job(job_id)["state"], crew.job(job_id)["attempts"]) == ("completed", 0)
+    assert crew.tally("runs") == {"success": 1}
+    crew.wait(crew.enqueue("true"), "completed")
