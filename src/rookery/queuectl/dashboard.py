@@ -75,6 +75,7 @@ def command(home: Home, /, host: str, port: int) -> None:
     """
     home.reader()
     ends = {signal.SIGINT, signal.SIGTERM}
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # which a script's `&` may have switched off
     signal.pthread_sigmask(signal.SIG_BLOCK, ends)
     try:
         server = DashboardServer(home, host, port)

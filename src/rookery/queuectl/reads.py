@@ -53,13 +53,17 @@ def find_jobs(
     conditions = [_OURS if queue is None else _OF_QUEUE]
     if state is not None:
         conditions.append(_CONDITIONS[state])
+    elif queue is None:
+        conditions = [f"+{_OURS}"]  # The index of all jobs by age, not those of the queues one after the other.
     direction = "DESC" if newest_first else "ASC"
     rows = db.execute(
         f"""
-        {_SELECT} job CROSS JOIN jobs ON jobs.id = job.id
-         WHERE {" AND ".join(conditions)}
-         ORDER BY job.created_at {direction}, job.seq {direction}
-         LIMIT ?
+        {_SELECT} (SELECT job.id AS wanted
+                     FROM job
+                    WHERE {" AND ".join(conditions)}
+                    ORDER BY job.created_at {direction}, job.seq {direction}
+                    LIMIT ?)
+         CROSS JOIN jobs ON jobs.id = wanted
         """,
         (*_queue_value(queue), -1 if limit is None else limit),
     )
