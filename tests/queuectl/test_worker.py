@@ -1,5 +1,6 @@
 """`queuectl worker start` and `stop`: processes, order, queues, waiting, draining, stopping."""
 
+import os
 import re
 import subprocess
 import time
@@ -238,7 +239,7 @@ def test_a_store_that_cannot_be_written_is_tried_again(crew: Crew, monkeypatch: 
             return super().apply(*operations)
 
     with Disk(crew.home.path) as home:
-        working.Worker(home, working.Wanted())._commit(SaveSetting(key="max_retries", value="9"))
+        working.Worker(home, working.Wanted(), os.getppid())._commit(SaveSetting(key="max_retries", value="9"))
 
     assert errors == []
     assert crew.home.settings().max_retries == 9

@@ -2,6 +2,8 @@
 
 import os
 from collections.abc import Callable
+from functools import cache
+from shlex import quote
 from typing import Final
 
 import msgspec
@@ -45,7 +47,7 @@ class Errand:
         self._run = ShellRun(
             self._payload.command,
             environment={
-                **os.environ,
+                **_environment(),
                 "QUEUECTL_JOB_ID": job.job_id,
                 "QUEUECTL_ATTEMPT": str(job.attempt),
                 leftovers.MARK: leftovers.mark(home, job.job_id, job.attempt),
@@ -103,18 +105,18 @@ def in_words(ran: Ran) -> str:
     return f"exit code {ran.exit_code}{timed_out}{cannot_start}"
 
 
+@cache
+def _environment() -> dict[str, str]:
+    """That of the worker, which nobody changes."""
+    return dict(os.environ)
+
+
 def _payload_of(job: ClaimedJob) -> ShellPayload:
     """The command to run. A job that has none was not made by `queuectl`; it fails like any other."""
     try:
         return msgspec.json.decode(job.payload, type=ShellPayload)
     except msgspec.DecodeError as error:
-        return ShellPayload(f"echo {_quoted(f'no command in the payload: {error}')} >&2; exit {CANNOT_START}")
-
-
-def _quoted(text: str) -> str:
-    from shlex import quote
-
-    return quote(text)
+        return ShellPayload(f"echo {quote(f'no command in the payload: {error}')} >&2; exit {CANNOT_START}")
 
 
 def _json(value: object) -> str:

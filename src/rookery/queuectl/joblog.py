@@ -18,12 +18,19 @@ class JobLog:
     def begin(self, now: int, attempt: int, command: str) -> None:
         """Say which run begins, in one line whatever the command looks like."""
         try:
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            self._file = self._open()
         except OSError as error:
             self._give_up(error)
         line = command.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r") if "\n" in command else command
         self.write(f"--- {format_instant(now)} attempt {attempt}: {line}\n".encode(errors="backslashreplace"))
+
+    def _open(self) -> int:
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+        try:
+            return os.open(self._path, flags, 0o600)
+        except FileNotFoundError:
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            return os.open(self._path, flags, 0o600)
 
     def write(self, data: bytes) -> None:
         """Add what the command says."""

@@ -9,6 +9,7 @@ import os
 import select
 import signal
 from contextlib import suppress
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -33,7 +34,12 @@ class _Process(NamedTuple):
 
 def mark(home: Home, job_id: str, attempt: int) -> str:
     """The mark of a run: nothing else can have it by chance, nor can a run of the same job in another home."""
-    return sha256(f"{home.path.resolve()}\0{job_id}\0{attempt}".encode(errors="backslashreplace")).hexdigest()[:32]
+    return sha256(f"{_real_path(home.path)}\0{job_id}\0{attempt}".encode(errors="backslashreplace")).hexdigest()[:32]
+
+
+@cache
+def _real_path(path: Path) -> Path:
+    return path.resolve()
 
 
 def end(home: Home, job_id: str, attempt: int) -> None:

@@ -4,7 +4,10 @@ import os
 import select
 import sys
 from contextlib import suppress
-from typing import TextIO
+from typing import Final, TextIO
+
+_AT_ONCE: Final = 4096
+"""Bytes that a pipe takes whole if it takes anything."""
 
 
 def say(text: str) -> None:
@@ -22,4 +25,5 @@ def _write(stream: TextIO, text: str) -> None:
     with suppress(OSError, ValueError):
         stream.flush()
         if select.select([], [stream], [], 0)[1]:
-            os.write(stream.fileno(), text.encode(stream.encoding or "utf-8", errors="backslashreplace"))
+            data = text.encode(stream.encoding or "utf-8", errors="backslashreplace")
+            os.write(stream.fileno(), data if len(data) <= _AT_ONCE else data[: _AT_ONCE - 1] + b"\n")

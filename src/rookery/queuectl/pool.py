@@ -58,11 +58,12 @@ class Pool:
     def _start(self) -> None:
         sys.stdout.flush()
         sys.stderr.flush()
+        parent = os.getpid()
         pid = os.fork()
         if pid == 0:
             code = 1
             try:
-                Worker(Home(self._path), self._wanted).work()
+                Worker(Home(self._path), self._wanted, parent).work()
                 code = 0
             except BaseException:
                 say(f"a worker (pid {os.getpid()}) fails:\n{traceback.format_exc()}")
@@ -72,14 +73,15 @@ class Pool:
 
     def _reap(self) -> None:
         """Take leave of those that have ended; who died is replaced, unless that keeps happening."""
-        for pid in list(self._started):
-            ended, status = os.waitpid(pid, os.WNOHANG)
-            if not ended:
-                continue
-            lived = monotonic() - self._started.pop(pid)
+        while self._started:
+            # Any child: as the first process of a container, this one also inherits what commands leave behind.
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if not pid:
+                return
+            started = self._started.pop(pid, None)
             code = os.waitstatus_to_exitcode(status)
-            if code != 0:
-                self._replace(pid, code, lived)
+            if started is not None and code != 0:
+                self._replace(pid, code, monotonic() - started)
 
     def _replace(self, pid: int, code: int, lived: float) -> None:
         how = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"

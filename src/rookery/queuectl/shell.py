@@ -142,6 +142,7 @@ class ShellRun:
             if timed_out or self._was_stopped:
                 # Before the shell's own process is reaped: until then nobody else can have this group's number.
                 self._signal(signal.SIGKILL)
+        self._is_over = True
         code = process.wait()
         duration = (exited_at or monotonic()) - started
         return self._judge(code, duration, timed_out, out, err)

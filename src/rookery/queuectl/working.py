@@ -61,12 +61,12 @@ class Wanted(NamedTuple):
 class Worker:
     """One worker on one home."""
 
-    def __init__(self, home: Home, wanted: Wanted) -> None:
+    def __init__(self, home: Home, wanted: Wanted, parent: int) -> None:
         self.id = f"w-{os.urandom(4).hex()}"
         self._home = home
         self._wanted = wanted
         self._queues = tuple(QUEUE_PREFIX + name for name in wanted.queues)
-        self._parent = os.getppid()
+        self._parent = parent
         self._is_told_to_end = False
         self._kills = 0
         self._errand: Errand | None = None
