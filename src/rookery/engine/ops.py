@@ -315,6 +315,33 @@ class RemoveWorker(Operation, frozen=True):
     worker_id: str
 
 
+class TakeNext(Operation, frozen=True):
+    """A worker that has only the store wants its next job, after all that time has made due.
+
+    It serves these queues, or without any all whose names begin with `prefix`.
+    """
+
+    worker_id: str
+    queues: tuple[str, ...] = ()
+    prefix: str = ""
+    hostname: str | None = None
+    lease: int = DEFAULT_LEASE
+
+
+class Taken(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The job, if there was one to take."""
+
+    job: ClaimedJob | None = None
+    lost_leases: int = 0
+    """How often in a row workers have lost it."""
+    unended: int = 0
+    """How many jobs of its queues had not ended before."""
+    more: bool = False
+    """Whether so much was due that this worker has to ask again."""
+    is_stopped: bool = False
+    """Whether this worker is to end."""
+
+
 # --- managing
 
 
@@ -634,6 +661,9 @@ class AddToTally(Operation, frozen=True):
     """Add to counts that outlive the processes that count."""
 
     counts: list[Count]
+    job_id: str | None = None
+    lease: int | None = None
+    """The claim of that job that must still stand, or nothing is counted."""
 
 
 # --- restoring
@@ -801,6 +831,7 @@ AnyOperation = (
     | Heartbeat
     | LoseLeases
     | SeeWorker
+    | TakeNext
     | RegisterWorker
     | RemoveWorker
     | Retry
@@ -844,6 +875,7 @@ AnyOperation = (
 Result = (
     Enqueued
     | Claimed
+    | Taken
     | Acked
     | Failed
     | Released

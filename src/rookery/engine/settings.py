@@ -11,3 +11,9 @@ def save(ledger: Ledger, op: SaveSetting) -> Done:
         return Done("unset")
     ledger.execute("INSERT OR REPLACE INTO setting VALUES (?, ?)", (op.key, op.value))
     return Done("set")
+
+
+def read(ledger: Ledger, key: str) -> str | None:
+    """What is agreed on, if anything is."""
+    value: str | None = ledger.execute("SELECT value FROM setting WHERE key = ?", (key,)).get
+    return value

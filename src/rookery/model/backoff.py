@@ -42,6 +42,6 @@ def _steady_delay(policy: str, base: int, attempt: int) -> int:
 def power_delay(base: float, failures: int) -> int:
     """`base` seconds raised to the number of failures, in milliseconds; capped by nothing but the length of time."""
     try:
-        return min(int(base**failures * 1000), LONGEST_DELAY)
+        return min(round(base**failures * 1000), LONGEST_DELAY)
     except OverflowError:
         return LONGEST_DELAY

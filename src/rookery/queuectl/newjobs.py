@@ -101,7 +101,8 @@ def _command(field: str, value: Any) -> str:
     return text
 
 
-def _queue(field: str, value: Any) -> str:
+def queue_name(field: str, value: Any) -> str:
+    """The name of a queue, if it can be one."""
     text = _text(field, value)
     if not _QUEUE.fullmatch(text):
         raise BadInput(f"{field}: must be made of letters, digits and . _ : -")
@@ -174,7 +175,7 @@ _CHECKS: Final[dict[str, Callable[[str, Any], Any]]] = {
     "run_at": _run_at,
     "delay": _seconds,
     "timeout": _timeout,
-    "queue": _queue,
+    "queue": queue_name,
     "idempotency_key": _key,
 }
 """How each field is read; all but the command may be missing."""
