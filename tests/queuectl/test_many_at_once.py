@@ -13,6 +13,7 @@ import pytest
 from rookery.engine.ops import Ack, Claim, Claimed, Completion, SaveSetting, Tick
 from rookery.queuectl.commands import main
 from rookery.queuectl.home import Home
+from tests.conftest import wait_for
 from tests.queuectl.desk import Desk
 
 FORK = multiprocessing.get_context("fork")
@@ -122,6 +123,20 @@ def test_a_home_that_somebody_locks_for_a_while_is_waited_for(desk: Desk) -> Non
         printed, complaint = process.communicate(timeout=60)
         assert (process.returncode, complaint) == (0, "")
         assert printed.startswith("Enqueued")
+
+
+def test_commands_enqueue_while_real_workers_run_and_every_job_runs_once(desk: Desk, tmp_path: Path) -> None:
+    workers = desk.start("worker", "start", "--count", "3", "--poll-interval", "0.05")
+    witness = tmp_path / "witness"
+    commands = [desk.start("enqueue", "--id", f"x{n}", "--command", f"echo {n} >> {witness}") for n in range(30)]
+    for n, process in enumerate(commands):
+        assert process.communicate(timeout=120) == (f"Enqueued x{n}\n", "")
+    wait_for(lambda: desk.json("status")["jobs"]["completed"] == 30, timeout=60)
+    desk.ok("stop")
+    workers.communicate(timeout=60)
+
+    assert workers.returncode == 0
+    assert sorted(map(int, witness.read_text().split())) == list(range(30))
 
 
 @pytest.mark.skipif("not config.getoption('--long')", reason="takes minutes")
