@@ -4,16 +4,18 @@ from typing import Final
 
 import msgspec
 
-from rookery.engine import endings, leases
+from rookery.engine import endings, leases, settings
 from rookery.engine.jobs import Job, change_state, find_job, keep_for_face, note_run
 from rookery.engine.jsontext import json_text
 from rookery.engine.ledger import Ledger
 from rookery.engine.ops import Fail, Failed, FailedJob, Failure, Refusal
-from rookery.model.backoff import retry_delay
+from rookery.model.backoff import power_delay, retry_delay
 from rookery.model.instants import format_instant
 from rookery.model.job import CANCELLED, DEAD, RETRYING
 
 BY_RESULT: Final = "result"
+BACKOFF_BASE: Final = "backoff_base"
+"""The setting with the seconds whose power is waited."""
 _GOLDEN: Final = 0x9E3779B97F4A7C15
 
 
@@ -68,7 +70,7 @@ def attempt_failed(
         remaining = 0
     due = None
     if remaining:
-        due = ledger.now + (_delay(job) if retry_after is None else retry_after)
+        due = ledger.now + (_delay(ledger, job) if retry_after is None else retry_after)
     elif last_error is not None:
         error = last_error
     answer = FailedJob(RETRYING if remaining else DEAD, due, remaining, job.attempt)
@@ -119,7 +121,13 @@ def _cancel(ledger: Ledger, job: Job, item: Failure) -> FailedJob:
     return answer
 
 
-def _delay(job: Job) -> int:
-    """The wait before the next attempt; what it has of chance comes from the claim's own random token."""
+def _delay(ledger: Ledger, job: Job) -> int:
+    """The wait before the next attempt; what it has of chance comes from the claim's own random token.
+
+    The base of a power is a setting of the store, so that a change of it concerns the jobs that are there as well.
+    """
+    if job.backoff == "power":
+        base = settings.read(ledger, BACKOFF_BASE)
+        return power_delay(job.base_delay / 1000 if base is None else float(base), job.failures)
     jitter = (((job.lease or 0) * _GOLDEN & (1 << 64) - 1) >> 11) / (1 << 53)
     return retry_delay(job.backoff, job.base_delay, job.max_delay, job.attempt, job.failures, jitter)

@@ -302,6 +302,49 @@ class SeeWorker(Operation, frozen=True):
     hostname: str | None = None
 
 
+class RegisterWorker(Operation, frozen=True):
+    """A worker begins on the machine of the store: `pid_started` tells its process from a later one of that pid."""
+
+    worker_id: str
+    pid: int
+    pid_started: str
+    queues: tuple[str, ...] = ()
+    hostname: str | None = None
+
+
+class RemoveWorker(Operation, frozen=True):
+    """A worker has ended."""
+
+    worker_id: str
+
+
+class TakeNext(Operation, frozen=True):
+    """A worker that has only the store wants its next job, after all that time has made due.
+
+    It serves these queues, or without any all whose names begin with `prefix`.
+    """
+
+    worker_id: str
+    queues: tuple[str, ...] = ()
+    prefix: str = ""
+    hostname: str | None = None
+    lease: int = DEFAULT_LEASE
+
+
+class Taken(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The job, if there was one to take."""
+
+    job: ClaimedJob | None = None
+    lost_leases: int = 0
+    """How often in a row workers have lost it."""
+    unended: int = 0
+    """How many jobs of its queues had not ended before."""
+    more: bool = False
+    """Whether so much was due that this worker has to ask again."""
+    is_stopped: bool = False
+    """Whether this worker is to end."""
+
+
 # --- managing
 
 
@@ -599,6 +642,33 @@ class SavedWebhook(msgspec.Struct, frozen=True):
     webhook_id: str
 
 
+# --- settings and counts of the store
+
+
+class SaveSetting(Operation, frozen=True):
+    """Set what the users of the store have agreed on; None takes it back."""
+
+    key: str
+    value: str | None
+
+
+class Count(msgspec.Struct, frozen=True, array_like=True):
+    """How much one count grows."""
+
+    name: str
+    label: str
+    value: float
+
+
+class AddToTally(Operation, frozen=True):
+    """Add to counts that outlive the processes that count."""
+
+    counts: list[Count]
+    job_id: str | None = None
+    lease: int | None = None
+    """The claim of that job that must still stand, or nothing is counted."""
+
+
 # --- restoring
 
 
@@ -778,6 +848,9 @@ AnyOperation = (
     | Heartbeat
     | LoseLeases
     | SeeWorker
+    | TakeNext
+    | RegisterWorker
+    | RemoveWorker
     | Retry
     | Requeue
     | Cancel
@@ -807,6 +880,8 @@ AnyOperation = (
     | DeleteWebhook
     | RecordDeliveries
     | TellWebhooks
+    | SaveSetting
+    | AddToTally
     | RestoreJobs
     | RestoreQueue
     | RestoreSchedule
@@ -818,6 +893,7 @@ AnyOperation = (
 Result = (
     Enqueued
     | Claimed
+    | Taken
     | Acked
     | Failed
     | Released

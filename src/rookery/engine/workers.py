@@ -4,7 +4,7 @@ from typing import Final
 
 from rookery.engine.jsontext import json_text
 from rookery.engine.ledger import Ledger
-from rookery.engine.ops import Done, SeeWorker
+from rookery.engine.ops import Done, RegisterWorker, RemoveWorker, SeeWorker
 
 RESOLUTION: Final = 1000
 """A worker that was seen less than this long ago is not written again."""
@@ -16,6 +16,26 @@ def see(ledger: Ledger, op: SeeWorker) -> Done:
     """A worker asks for work and may have to wait for it."""
     seen(ledger, op.namespace, op.worker_id, op.hostname, op.queues)
     return Done("seen")
+
+
+def register(ledger: Ledger, op: RegisterWorker) -> Done:
+    """A worker begins; of an earlier one with its name nothing is left."""
+    ledger.execute(
+        """
+        INSERT OR REPLACE INTO worker (namespace, id, hostname, queues, started_at, last_heartbeat, pid, pid_started)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, ?7)
+        """,
+        (op.namespace, op.worker_id, op.hostname, json_text(op.queues), ledger.now, op.pid, op.pid_started),
+    )
+    ledger.seen_workers.pop((op.namespace, op.worker_id), None)
+    return Done("registered")
+
+
+def remove(ledger: Ledger, op: RemoveWorker) -> Done:
+    """A worker has ended, and what it held is none of its row's business."""
+    ledger.execute("DELETE FROM worker WHERE namespace = ? AND id = ?", (op.namespace, op.worker_id))
+    ledger.seen_workers.pop((op.namespace, op.worker_id), None)
+    return Done("removed")
 
 
 def seen(ledger: Ledger, namespace: str, worker_id: str, hostname: str | None, queues: tuple[str, ...]) -> None:

@@ -18,7 +18,7 @@ _LONGEST_EXPONENT: Final = 50
 def retry_delay(policy: str, base: int, cap: int, attempt: int, failures: int, jitter: float) -> int:
     """Milliseconds to wait after `attempt` failed; a `cap` of 0 means none, `jitter` is in [0, 1)."""
     if policy == "power":
-        return _power(base, failures)
+        return power_delay(base / 1000, failures)
     delay = _steady_delay(policy, base, attempt)
     delay = min(delay, cap or LONGEST_DELAY, LONGEST_DELAY)
     if policy == "exp_equal_jitter":
@@ -39,9 +39,9 @@ def _steady_delay(policy: str, base: int, attempt: int) -> int:
     return int(base * 2 ** min(max(1, attempt) - 1, _LONGEST_EXPONENT))
 
 
-def _power(base: int, failures: int) -> int:
-    """`base` in seconds, raised to the number of failures; never capped but by the length of time itself."""
+def power_delay(base: float, failures: int) -> int:
+    """`base` seconds raised to the number of failures, in milliseconds; capped by nothing but the length of time."""
     try:
-        return min(int((base / 1000) ** failures * 1000), LONGEST_DELAY)
+        return min(round(base**failures * 1000), LONGEST_DELAY)
     except OverflowError:
         return LONGEST_DELAY

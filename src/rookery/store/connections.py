@@ -5,7 +5,7 @@ from pathlib import Path
 
 import apsw
 
-from rookery.store.migrations import check_usable, migrate
+from rookery.store.migrations import migrate, version_of
 
 WRITER_CACHE_KIB = 8 * 1024
 """Enough for what is written all day. More would cost: a commit often looks at every page that is kept."""
@@ -22,9 +22,7 @@ def open_writer(path: str | Path, *, durability: str = "full", busy_timeout: int
     db = apsw.Connection(str(path), statementcachesize=STATEMENT_CACHE)
     try:
         db.set_busy_timeout(BUSY_TIMEOUT_MS)
-        db.execute("BEGIN")
-        check_usable(db)
-        db.execute("ROLLBACK")
+        version_of(db)
         _use_wal(db)
         db.execute(f"PRAGMA synchronous = {SYNCHRONOUS[durability]}")
         db.execute(f"PRAGMA cache_size = -{WRITER_CACHE_KIB}")

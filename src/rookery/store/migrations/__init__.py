@@ -3,7 +3,8 @@
 The version is kept in the file (`user_version`), and so is the mark that it is ours (`application_id`).
 """
 
-from importlib.resources import files
+from functools import cache
+from pathlib import Path
 from typing import Final
 
 import apsw
@@ -16,23 +17,35 @@ class UnusableStore(Exception):
 
 
 def migrate(db: apsw.Connection) -> None:
-    """Apply what is missing, step by step."""
+    """Apply what is missing, step by step. A store that lacks nothing is not locked for that."""
     steps = _steps()
-    while True:
+    while version_of(db) < len(steps):
         db.execute("BEGIN IMMEDIATE")
         try:
             version = check_usable(db)
-            if version == len(steps):
-                db.execute("ROLLBACK")
-                return
-            db.execute(steps[version])
-            db.execute(f"PRAGMA user_version = {version + 1}")
-            db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            if version < len(steps):
+                db.execute(steps[version])
+                db.execute(f"PRAGMA user_version = {version + 1}")
+                db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             db.execute("COMMIT")
         except BaseException:
             if db.in_transaction:
                 db.execute("ROLLBACK")
             raise
+
+
+def version_of(db: apsw.Connection) -> int:
+    """The version of the store's schema at this moment; refuses what `check_usable` refuses."""
+    db.execute("BEGIN")
+    try:
+        return check_usable(db)
+    finally:
+        db.execute("ROLLBACK")
+
+
+def is_up_to_date(db: apsw.Connection) -> bool:
+    """Whether there is nothing to apply."""
+    return version_of(db) == len(_steps())
 
 
 def check_usable(db: apsw.Connection) -> int:
@@ -54,7 +67,6 @@ def check_usable(db: apsw.Connection) -> int:
     return version
 
 
+@cache
 def _steps() -> list[str]:
-    folder = files(__package__)
-    names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
-    return [(folder / name).read_text() for name in names]
+    return [path.read_text() for path in sorted(Path(__file__).parent.glob("*.sql"))]

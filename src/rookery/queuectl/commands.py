@@ -1,0 +1,146 @@
+"""The commands of `queuectl`, and what they share. Each is loaded only when it is used, so that all start at once."""
+
+import sys
+from importlib import import_module
+from io import TextIOWrapper
+from typing import Any, Final, NamedTuple, NoReturn
+
+import click
+
+from rookery.queuectl.home import Home, HomeError
+
+INTERRUPTED: Final = 130
+"""The exit code after Ctrl-C."""
+
+
+class Entry(NamedTuple):
+    """Where a command is written, and what it does in a line."""
+
+    place: str
+    text: str
+
+
+COMMANDS: Final[dict[str, dict[str, Entry]]] = {
+    "Jobs": {
+        "enqueue": Entry("enqueue:command", "Add a job."),
+        "list": Entry("listing:list_jobs", "List jobs."),
+        "show": Entry("listing:show", "Show a job in full."),
+        "logs": Entry("listing:logs", "Show what a job has written."),
+        "dlq": Entry("dlq:command", "List dead jobs, and run them again."),
+    },
+    "Workers": {
+        "worker": Entry("worker:command", "Start and stop workers."),
+        "config": Entry("config:command", "Show and change settings."),
+    },
+    "Watch": {
+        "status": Entry("status:command", "Count jobs and list workers."),
+        "metrics": Entry("metrics:command", "Print figures for Prometheus."),
+        "dashboard": Entry("dashboard:command", "Serve a page to watch and retry jobs."),
+    },
+}
+ALIASES: Final = {
+    "stop": "worker:stop",
+    "retry": "dlq:retry",
+    "worker-start": "worker:start",
+    "worker-stop": "worker:stop",
+    "dlq-list": "dlq:list_dead",
+    "dlq-retry": "dlq:retry",
+    "config-get": "config:get",
+    "config-set": "config:set_value",
+}
+_PLACES: Final = {name: entry.place for group in COMMANDS.values() for name, entry in group.items()} | ALIASES
+
+
+class LazyGroup(click.Group):
+    """Knows the names of its commands; imports one when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All names but other names for the same."""
+        return [name for name in _PLACES if name not in ALIASES]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name."""
+        if cmd_name not in _PLACES:
+            return None
+        module, _, name = _PLACES[cmd_name].partition(":")
+        command: click.Command = getattr(import_module(f"rookery.queuectl.{module}"), name)
+        return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; what is wrong with the home is told in a line, and Ctrl-C ends it without one."""
+        try:
+            return super().invoke(ctx)
+        except HomeError as error:
+            refuse(str(error))
+        except KeyboardInterrupt:
+            click.echo(err=True)
+            raise click.exceptions.Exit(INTERRUPTED) from None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The names with a line each, by task, without loading the commands."""
+        width = max(len(name) for group in COMMANDS.values() for name in group)
+        for task, entries in COMMANDS.items():
+            with formatter.section(task):
+                formatter.write_dl([(name.ljust(width), entry.text) for name, entry in entries.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is meant; for one that does not exist, the nearest that do."""
+        name = args[0]
+        if name in _PLACES or name.startswith("-") or ctx.resilient_parsing:
+            return super().resolve_command(ctx, args)
+        from difflib import get_close_matches
+
+        near = " or ".join(repr(match) for match in get_close_matches(name, _PLACES, n=2, cutoff=0.65))
+        raise click.UsageError(f"No such command {name!r}.{f' Did you mean {near}?' if near else ''}", ctx)
+
+
+def refuse(text: str) -> NoReturn:
+    """What was asked for is not there, or cannot be done: exit code 1."""
+    click.echo(f"Error: {text}", err=True)
+    raise click.exceptions.Exit(1)
+
+
+def reject(text: str) -> NoReturn:
+    """What was said cannot be: exit code 2."""
+    click.echo(f"Error: {text}", err=True)
+    raise click.exceptions.Exit(2)
+
+
+json_flag = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+in_home = click.make_pass_decorator(Home)
+"""Hands the home to a command."""
+
+
+def _print_version(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> None:
+    if is_wanted and not ctx.resilient_parsing:
+        from rookery import __version__
+
+        click.echo(f"queuectl {__version__}")
+        ctx.exit()
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Print the version."
+)
+@click.pass_context
+def main(ctx: click.Context, /) -> None:
+    """A queue of shell commands on this host, with no server.
+
+    Jobs are kept in $QUEUECTL_HOME (or ~/.queuectl) and run by any number of worker processes; a job that fails is
+    tried again later and later, and is dead in the end.
+
+    \b
+    queuectl enqueue --command "make report"
+    queuectl worker start --count 4
+    queuectl status
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        ctx.obj = ctx.with_resource(Home.from_environment())
+    except HomeError as error:
+        refuse(str(error))

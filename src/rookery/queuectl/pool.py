@@ -1,0 +1,104 @@
+"""The parent of workers: starts them, passes on what it is told, and replaces those that die. It runs no job itself.
+
+It has no handlers for signals: they are blocked, and it waits for them.
+"""
+
+import os
+import signal
+import sys
+import time
+import traceback
+from time import monotonic
+from typing import Final
+
+from rookery.queuectl.home import Home
+from rookery.queuectl.notices import say
+from rookery.queuectl.working import KILL_NOW, Wanted, Worker
+
+_LIVED_LONG: Final = 10.0
+"""Seconds; who dies earlier has probably not died of a job."""
+_MOST_SHORT_LIVES: Final = 5
+_PAUSE: Final = 0.2
+
+
+class Pool:
+    """Worker processes of one home."""
+
+    def __init__(self, home: Home, wanted: Wanted, count: int) -> None:
+        self._path = home.path
+        self._wanted = wanted
+        self._count = count
+        self._started: dict[int, float] = {}
+        self._short_lives = 0
+        self._signals = 0
+        self._has_losses = False
+
+    def run(self) -> int:
+        """Look after the workers until all have ended: 0, or 1 if some died and were not replaced."""
+        heeded = {signal.SIGINT, signal.SIGTERM, signal.SIGCHLD}
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+            heeded.add(signal.SIGHUP)
+        # Some systems do not even keep a signal that nobody handles.
+        handler = signal.signal(signal.SIGCHLD, lambda number, frame: None)
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {*heeded, KILL_NOW})
+        try:
+            for _ in range(self._count):
+                self._start()
+            while self._started:
+                number = signal.sigwait(heeded)
+                if number == signal.SIGCHLD:
+                    self._reap()
+                else:
+                    self._pass_on(number)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+            signal.signal(signal.SIGCHLD, handler)
+        return int(self._has_losses)
+
+    def _start(self) -> None:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        parent = os.getpid()
+        pid = os.fork()
+        if pid == 0:
+            code = 1
+            try:
+                Worker(Home(self._path), self._wanted, parent).work()
+                code = 0
+            except BaseException:
+                say(f"a worker (pid {os.getpid()}) fails:\n{traceback.format_exc()}")
+            finally:
+                os._exit(code)
+        self._started[pid] = monotonic()
+
+    def _reap(self) -> None:
+        """Take leave of those that have ended; who died is replaced, unless that keeps happening."""
+        while self._started:
+            # Any child: as the first process of a container, this one also inherits what commands leave behind.
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if not pid:
+                return
+            started = self._started.pop(pid, None)
+            code = os.waitstatus_to_exitcode(status)
+            if started is not None and code != 0:
+                self._replace(pid, code, monotonic() - started)
+
+    def _replace(self, pid: int, code: int, lived: float) -> None:
+        how = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
+        self._short_lives = self._short_lives + 1 if lived < _LIVED_LONG else 0
+        if self._signals or self._short_lives >= _MOST_SHORT_LIVES:
+            self._has_losses = True
+            say(f"the worker with pid {pid} {how}")
+        else:
+            say(f"the worker with pid {pid} {how}; starting another")
+            time.sleep(_PAUSE)
+            self._start()
+
+    def _pass_on(self, number: int) -> None:
+        """The first time workers finish their jobs; from the second on, running jobs are killed."""
+        if self._signals == 0:
+            say("waiting for running jobs to end; once more to kill them")
+        if number != signal.SIGHUP or self._signals == 0:
+            self._signals += 1
+        for pid in self._started:
+            os.kill(pid, signal.SIGTERM if self._signals == 1 else KILL_NOW)

@@ -1,0 +1,120 @@
+"""`queuectl worker`: start workers in the foreground, and tell those of a home to stop."""
+
+import time
+from typing import Final
+
+import click
+
+from rookery.queuectl.commands import in_home, refuse
+from rookery.queuectl.home import Home, now_ms
+
+_LOOK_EVERY: Final = 0.1
+
+
+@click.group("worker", no_args_is_help=True)
+def command() -> None:
+    """Start and stop workers."""
+
+
+def _queue_names(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    from rookery.queuectl.newjobs import BadInput, queue_name
+
+    names = dict.fromkeys(name.strip() for value in values for name in value.split(","))
+    try:
+        return tuple(queue_name(repr(name), name) for name in names)
+    except BadInput as error:
+        raise click.BadParameter(str(error)) from None
+
+
+def _interval(ctx: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
+    from rookery.queuectl.settings import BadSetting, checked_text
+
+    if value is None:
+        return None
+    try:
+        return float(checked_text("poll_interval", value))
+    except BadSetting as error:
+        raise click.BadParameter(str(error)) from None
+
+
+@command.command("start")
+@click.option("--count", "-c", type=click.IntRange(min=1), default=1, show_default=True, help="Worker processes.")
+@click.option(
+    "--queue",
+    "queues",
+    metavar="NAME",
+    multiple=True,
+    callback=_queue_names,
+    help="Serve only this queue; may be repeated, or a list with commas.  [default: all, also those to come]",
+)
+@click.option(
+    "--poll-interval",
+    metavar="SECONDS",
+    callback=_interval,
+    help="How long an idle worker sleeps.  [default: the setting poll_interval]",
+)
+@click.option("--drain", is_flag=True, help="End when no job of these queues is left: none that waits, none that runs.")
+@in_home
+@click.pass_context
+def start(
+    ctx: click.Context, home: Home, /, count: int, queues: tuple[str, ...], poll_interval: float | None, drain: bool
+) -> None:
+    """Run workers in the foreground until they are told to stop.
+
+    Each worker is a process that runs one command after the other. Ctrl-C, SIGTERM or `queuectl worker stop` lets
+    them finish what they are at. Ctrl-C again kills it, and those jobs go back into the queue.
+
+    The exit code is 0 when all workers have ended, and 1 if some died and were not replaced.
+    """
+    from rookery.engine.ops import SaveSetting
+    from rookery.queuectl.pool import Pool
+    from rookery.queuectl.working import Wanted
+
+    home.apply(SaveSetting(key="shutdown", value="false"))
+    # A connection must not be used on both sides of a fork.
+    home.close()
+    ctx.exit(Pool(home, Wanted(queues, poll_interval, drain), count).run())
+
+
+@command.command("stop")
+@click.option("--wait", is_flag=True, help="Wait until all workers have ended.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0),
+    metavar="SECONDS",
+    help="With --wait: for so long at the most, then exit with 1.",
+)
+@in_home
+def stop(home: Home, /, wait: bool, timeout: float | None) -> None:
+    """Tell all workers of this home to finish what they are at and end.
+
+    Nothing is taken any more until the next `queuectl worker start`.
+    """
+    from rookery.engine.ops import SaveSetting
+    from rookery.engine.taking import SHUTDOWN, STOPPED_AT
+
+    if timeout is not None and not wait:
+        raise click.UsageError("--timeout goes with --wait.")
+    home.apply(SaveSetting(key=SHUTDOWN, value="true"), SaveSetting(key=STOPPED_AT, value=str(now_ms())))
+    click.echo("Workers are told to stop; jobs that run are finished first.")
+    if wait:
+        _wait(home, timeout)
+
+
+def _wait(home: Home, timeout: float | None) -> None:
+    """Wait for the workers that were told to stop."""
+    from rookery.queuectl.workers import read_workers
+
+    end = None if timeout is None else time.monotonic() + timeout
+    told_at = now_ms()
+    while True:
+        left = [
+            worker.id
+            for worker in read_workers(home.reader())
+            if worker.started_at <= told_at and not worker.is_gone(now_ms())
+        ]
+        if not left:
+            return
+        if end is not None and time.monotonic() >= end:
+            refuse(f"still running after {timeout:g} s: {', '.join(left)}")
+        time.sleep(_LOOK_EVERY)
