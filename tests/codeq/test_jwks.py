@@ -106,7 +106,7 @@ def test_a_worker_needs_its_claims(identity: IdentityService, claims: dict[str, 
         {"aud": None},
         {"nbf": int(time.time()) + 600},
     ],
-    ids=str,
+    ids=["expired", "no end", "other issuer", "other audience", "no audience", "not yet"],
 )
 def test_a_token_that_is_not_for_us_or_not_for_now_is_refused(
     identity: IdentityService, claims: dict[str, Any]
