@@ -34,7 +34,7 @@ def test_links_between_documents_lead_somewhere(document: Path) -> None:
 
 def test_the_architecture_names_only_files_that_exist() -> None:
     text = (ROOT / "ARCHITECTURE.md").read_text()
-    named = re.findall(r"`((?:engine|store|node|http|log|cli|model|client|testing)/[\w./]*)`", text)
+    named = re.findall(r"`((?:engine|store|node|http|log|cli|model|client|testing|queuectl)/[\w./]*)`", text)
     assert named
     assert [name for name in named if not (ROOT / "src/rookery" / name).exists()] == []
 

@@ -181,6 +181,17 @@ def test_two_programs_may_make_the_file_at_once(tmp_path: Path) -> None:
     assert pragma(path, "user_version") >= 1
 
 
+def test_a_store_that_is_up_to_date_is_opened_while_somebody_writes(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    Machine(path).close()
+    writer = sqlite3.connect(path, isolation_level=None)
+    writer.execute("BEGIN IMMEDIATE")
+
+    with Machine(path) as machine:
+        assert machine.connection.execute("SELECT count(*) FROM job").get == 0
+    writer.close()
+
+
 def test_a_reader_cannot_write(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     Machine(path).close()

@@ -82,7 +82,7 @@ def command(home: Home, /, host: str, port: int) -> None:
     except OSError as error:
         refuse(f"cannot listen on {host} port {port}: {error.strerror or error}")
     with server:
-        Thread(target=server.serve_forever, daemon=True).start()
+        Thread(target=server.serve_forever, args=(0.1,), daemon=True).start()
         click.echo(f"Dashboard of {home.path} on {server.url} (Ctrl-C stops it)")
         if not server.is_loopback:
             click.echo("Whoever reaches this address can read all jobs and retry dead ones.", err=True)

@@ -173,7 +173,9 @@ class Home:
         except OSError as error:
             if error.errno not in _WITHOUT_LINKS:
                 raise
-            # Such a file system has to do with a store that is made in its place, by SQLite's locks alone.
+            # Then it has to be made in its place, and SQLite's locks alone keep others out meanwhile.
+            with self._problems_told():
+                Machine(self.database).close()
         new.unlink()
         _sync(self.path)
 

@@ -6,7 +6,9 @@ async function refresh() {
   try {
     const answer = await fetch("/", { cache: "no-store" });
     if (!answer.ok) return;
-    const next = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("main");
+    const page = await answer.text();
+    const body = page.slice(page.indexOf("<main>"), page.indexOf("</main>"));
+    const next = new DOMParser().parseFromString(body, "text/html").querySelector("main");
     if (document.getSelection().type === "Range") return;
     const focused = document.activeElement?.closest("form")?.getAttribute("action");
     const parts = [...document.querySelector("main").children];
