@@ -178,9 +178,29 @@ def test_only_what_has_the_mark_of_the_lost_run_and_stayed_in_its_session_is_kil
         assert [process.poll() for process in (*others, unmarked)] == [None] * 3
     finally:
         os.kill(detached, signal.SIGKILL)
+        for process in others:
+            os.killpg(process.pid, signal.SIGKILL)
+        unmarked.kill()
         for process in (*others, unmarked):
-            process.kill()
             process.wait()
+
+
+def test_a_lost_run_cannot_escape_by_starting_others(crew: Crew) -> None:
+    crew.home.machine()
+    environment = {**os.environ, leftovers.MARK: leftovers.mark(crew.home, "a", 1)}
+    breeding = "while :; do sleep 600 & sleep 0.002; done"
+    lost = subprocess.Popen(["/bin/sh", "-c", breeding], env=environment, start_new_session=True)
+    wait_for(lambda: len(session_of(lost.pid)) > 20)
+    leftovers.end(crew.home, "a", 1)
+
+    assert lost.wait(10) == -signal.SIGKILL
+    assert session_of(lost.pid) == []
+
+
+def session_of(pid: int) -> list[int]:
+    """The processes in the session of that process."""
+    listed = subprocess.run(["ps", "-o", "pid=,stat=", "-s", str(pid)], capture_output=True, text=True).stdout
+    return [int(line.split()[0]) for line in listed.splitlines() if not line.split()[1].startswith("Z")]
 
 
 def test_a_worker_that_was_stopped_and_has_lost_its_job_ends_the_command_when_it_wakes(crew: Crew) -> None:
