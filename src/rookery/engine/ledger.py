@@ -68,6 +68,15 @@ class Happening(NamedTuple):
     job_ids: list[str]
 
 
+class Fate(NamedTuple):
+    """What became of a job that belongs to another face, and how long after it was made."""
+
+    queue: str
+    what: str
+    """completed, dead, cancelled, or lease_lost if its worker went silent."""
+    age: int
+
+
 class Queue:
     """A queue: its settings, and how many of its jobs are in which state."""
 
@@ -134,6 +143,9 @@ class Ledger:
         self.logged: dict[str, None] = {}
         self.subscriptions: dict[str, Subscription] = {}
         self.has_deliveries = False
+        self.has_callbacks = False
+        self.has_new_hooks = False
+        self.fates: list[Fate] = []
         self.seen_workers: dict[tuple[str, str], tuple[int, str | None, str]] = {}
         self._new_jobs: list[tuple[Any, ...]] = []
         self._new_tagged: list[tuple[int]] = []
@@ -158,6 +170,9 @@ class Ledger:
         self.ids.advance(self.now, entropy)
         self.events = []
         self.has_deliveries = False
+        self.has_callbacks = False
+        self.has_new_hooks = False
+        self.fates = []
         self.changed = {}
         self.waits = []
         self.runs = []
@@ -184,6 +199,7 @@ class Ledger:
         """The batch was undone: throw away what it brought and every copy of a row, and read them again."""
         self._data_version = -1
         self.events = []
+        self.fates = []
         self.changed = {}
         self.waits = []
         self.runs = []

@@ -4,12 +4,13 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import apsw
 import msgspec
 
 from rookery.engine import Batch, Machine
+from rookery.engine.ledger import Fate
 from rookery.engine.ops import (
     AnyOperation,
     Claim,
@@ -24,13 +25,16 @@ from rookery.model.job import CANCELLED, COMPLETED, DEAD
 from rookery.node.backups import Backups
 from rookery.node.batcher import Batcher
 from rookery.node.bulks import Bulks
+from rookery.node.callbacks import CallbackFace, Callbacks
 from rookery.node.clock import Clock
+from rookery.node.courier import Courier
 from rookery.node.data_dir import DataDirectory
 from rookery.node.fulltext import FullText
 from rookery.node.measures import Measures
 from rookery.node.news import News
 from rookery.node.process import GarbageWatch
 from rookery.node.reads import THREADS, Reads
+from rookery.node.ready_hooks import ReadyFace, ReadyHooks
 from rookery.node.schedules import Schedules
 from rookery.node.teller import Teller
 from rookery.node.timers import Timers
@@ -60,6 +64,13 @@ class NodeSettings(msgspec.Struct, frozen=True):
     read_timeout: int = 10_000
     fulltext_enabled: bool = True
     may_reach_loopback: bool = False
+
+
+class Face(CallbackFace, ReadyFace, Protocol):
+    """Another face of the server: what it tells the URLs of its callers, and what it wants to know for itself."""
+
+    def jobs_fared(self, fates: list[Fate]) -> None:
+        """This has become of jobs that belong to faces."""
 
 
 class Node:
@@ -105,7 +116,11 @@ class Node:
         self._end_watchers = Watchers()
         self._log_watchers = Watchers()
         self._schedules = Schedules(self._machine, self._batcher, self.clock, self.reader)
-        self.webhooks = Webhooks(self.reader, self._batcher, self.clock, settings.may_reach_loopback)
+        self._courier = Courier(settings.may_reach_loopback)
+        self.webhooks = Webhooks(self.reader, self._batcher, self.clock, self._courier, settings.may_reach_loopback)
+        self._face: Face | None = None
+        self._callbacks: Callbacks | None = None
+        self._ready_hooks: ReadyHooks | None = None
         self._teller = Teller(self._machine, self._batcher)
         self._news = News()
         self.fulltext = FullText(
@@ -122,6 +137,13 @@ class Node:
     def _make_reads(self, threads: int = THREADS) -> Reads:
         return Reads(lambda: open_reader(self._directory.store), self.settings.read_timeout / 1000, threads)
 
+    def serve(self, face: "Face") -> None:
+        """Tell the callers of another face what they want to hear; to be called before the start."""
+        self._face = face
+        loopback = self.settings.may_reach_loopback
+        self._callbacks = Callbacks(self.reader, self._batcher, self.clock, self._courier, loopback, face)
+        self._ready_hooks = ReadyHooks(self._machine, self.reader, self.clock, self._courier, loopback, face)
+
     def start(self) -> None:
         """Begin to keep time, and to deliver what waits."""
         self.garbage.start()
@@ -130,6 +152,9 @@ class Node:
         self.fulltext.start()
         self.webhooks.look()
         self._teller.look()
+        if self._callbacks is not None and self._ready_hooks is not None:
+            self._callbacks.look()
+            self._ready_hooks.start()
         self.bulks.start()
 
     async def stop(self) -> None:
@@ -152,7 +177,11 @@ class Node:
             backwards.callback(self._log.close)
             backwards.push_async_callback(self._batcher.idle)
             backwards.push_async_callback(self.bulks.stop)
+            backwards.push_async_callback(self._courier.close)
             backwards.push_async_callback(self.webhooks.stop)
+            if self._callbacks is not None and self._ready_hooks is not None:
+                backwards.push_async_callback(self._callbacks.stop)
+                backwards.push_async_callback(self._ready_hooks.stop)
 
     def end_waiting(self) -> None:
         """Let everybody who waits for something go home."""
@@ -277,6 +306,18 @@ class Node:
             self._news.tell()
         if machine.has_deliveries:
             self.webhooks.look()
+        if self._face is not None:
+            self._tell_face(self._face)
         self._teller.look()
         self._timers.look()
         self._schedules.look()
+
+    def _tell_face(self, face: Face) -> None:
+        """Cheap while there is nothing to tell: it is done after every commit."""
+        machine = self._machine
+        if machine.fates:
+            face.jobs_fared(machine.fates)
+        if machine.has_callbacks and self._callbacks is not None:
+            self._callbacks.look()
+        if self._ready_hooks is not None:
+            self._ready_hooks.look()
