@@ -84,7 +84,9 @@ class CollectorType(click.ParamType[str]):
         return url._replace(path=url.path if url.path.strip("/") else "/v1/traces").geturl()
 
 
-def switch(name: str, default: bool, help: str, *, hidden: bool = False) -> Callable[[Command], Command]:
+def switch(
+    name: str, default: bool, help: str, *, hidden: bool = False, envvar: str | None = None
+) -> Callable[[Command], Command]:
     """A flag that is switched on by `--name` and set by `--name=true` or `--name=false`."""
     return click.option(
         name,
@@ -93,6 +95,8 @@ def switch(name: str, default: bool, help: str, *, hidden: bool = False) -> Call
         flag_value=True,
         default=default,
         show_default=True,
+        envvar=envvar,
+        show_envvar=True,
         help=help,
         hidden=hidden,
     )

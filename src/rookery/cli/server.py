@@ -2,6 +2,7 @@
 
 import gc
 import logging
+import os
 import sys
 from collections.abc import Callable
 from ipaddress import ip_address
@@ -15,6 +16,7 @@ import uvloop
 
 from rookery import __version__
 from rookery.cli.flags import ADDRESS, COLLECTOR, DURATION, LOG_LEVELS, METRICS_PREFIX, Command, PlainCommand, switch
+from rookery.http.codeq.settings import BadSettings, CodeqSettings, read_settings
 from rookery.http.server import bind, serve
 from rookery.http.settings import HttpSettings
 from rookery.node.data_dir import DataDirectoryInUse
@@ -112,6 +114,7 @@ def _engine_flags(function: Command) -> Command:
 @_limit("--stream-max-fps", 500, "Frames a second of one WebSocket stream; more are delayed.")
 @switch("--fulltext-enabled", True, "Keep a full-text index of the jobs.")
 @switch("--webhook-allow-private", False, "Let webhooks go to this host itself (127.0.0.1), whatever --bind says.")
+@switch("--codeq", True, "Serve the codeQ API under /v1/codeq; CODEQ_* variables set it up.", envvar="ROOKERY_CODEQ")
 @click.option("--log-level", type=LOG_LEVELS, default=None, help="What goes to stderr.")
 @_engine_flags
 @click.pass_obj
@@ -145,6 +148,7 @@ def command(
     stream_max_fps: int,
     fulltext_enabled: bool,
     webhook_allow_private: bool,
+    codeq: bool,
     log_level: str | None,
     **engine_flags: Any,
 ) -> None:
@@ -178,12 +182,23 @@ def command(
         stream_max_inflight=stream_max_inflight,
         stream_max_open=stream_max_open,
         stream_max_fps=stream_max_fps,
+        codeq=_codeq() if codeq else None,
     )
     if otel_endpoint and not otel_enabled:
         logger.warning("--otel-endpoint means nothing without --otel-enabled")
     tracing = _tracing(otel_endpoint) if otel_enabled else None
     _tune_interpreter()
     uvloop.run(_run(address, node_settings, http_settings, shutdown_timeout / 1000, tracing))
+
+
+def _codeq() -> CodeqSettings:
+    try:
+        settings = read_settings(os.environ)
+    except BadSettings as faults:
+        raise click.ClickException(f"{faults} (--codeq=off serves no codeQ API)") from None
+    for remark in settings.remarks:
+        logger.warning("%s", remark)
+    return settings
 
 
 def _tracing(endpoint: str | None) -> Tracing:

@@ -10,11 +10,7 @@ import logging
 from collections.abc import Callable
 from functools import cache, partial
 from time import perf_counter
-from typing import Any, Final, NoReturn
-from urllib.parse import unquote
-
-from starlette.routing import Match, Router
-from starlette.routing import Route as Pattern
+from typing import Final, NoReturn
 
 from rookery.http import (
     backup,
@@ -37,9 +33,11 @@ from rookery.http import (
     work,
 )
 from rookery.http.call import Answer, Call, CallerGone, Receive, Route, Scope, Send, Stream, until_gone
-from rookery.http.errors import ApiError, api_error, forbidden, internal_error, invalid, not_found, overloaded
+from rookery.http.codeq.face import CodeqFace, is_codeq
+from rookery.http.errors import ApiError, api_error, forbidden, internal_error, invalid, overloaded
 from rookery.http.openapi import docs_routes
 from rookery.http.rate_limit import RateLimiter, client_of, retry_after_seconds
+from rookery.http.routing import Routes
 from rookery.http.settings import HttpSettings
 from rookery.http.visit import CALLER_GONE, Visit
 from rookery.model.names import DEFAULT_NAMESPACE, is_namespace
@@ -89,6 +87,7 @@ class Gate:
         self._settings = settings
         self._limiter = RateLimiter(settings) if settings.rate_limit_enabled else None
         self._routes = _all_routes()
+        self._codeq = None if settings.codeq is None else CodeqFace(node, settings, settings.codeq)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -116,7 +115,10 @@ class Gate:
     async def _answer(self, scope: Scope, receive: Receive, visit: Visit) -> Answer | Stream:
         if scope["method"] == "OPTIONS":
             return Answer(200, b"{}")
-        route, params = self._routes.find(scope["method"], scope["raw_path"].decode("latin-1"))
+        path = scope["raw_path"].decode("latin-1")
+        if self._codeq is not None and is_codeq(path):
+            return await self._codeq.answer(scope, receive, visit)
+        route, params = self._routes.find(scope["method"], path)
         visit.enter(self.node.measures.traffic.of(route.method, route.path))
         if self.node.tracing is not None:
             visit.begin_trace(self.node.tracing, scope["headers"])
@@ -169,38 +171,9 @@ class Gate:
         return namespace
 
 
-class _Routes:
-    """Finds who answers a path. Paths are compared as they were sent, so that a queue's name may hold a slash."""
-
-    def __init__(self, routes: list[Route]) -> None:
-        self._exact = {(route.method, route.path): route for route in routes if "{" not in route.path}
-        self._patterns = Router([Pattern(route.path, _never_called, methods=[route.method]) for route in routes])
-        self._routes = routes
-
-    def find(self, method: str, path: str) -> tuple[Route, dict[str, str]]:
-        """The route and the parameters in its path."""
-        route = self._exact.get((method, path))
-        if route is not None:
-            return route, _NO_PARAMS
-        allowed: set[str] = set()
-        for pattern, route in zip(self._patterns.routes, self._routes, strict=True):
-            match, found = pattern.matches({"type": "http", "path": path, "method": method})
-            if match is Match.FULL:
-                return route, {name: unquote(value) for name, value in found["path_params"].items()}
-            if match is Match.PARTIAL:
-                allowed.add(route.method)
-        if allowed:
-            raise ApiError(405, "METHOD_NOT_ALLOWED", f"{method} is not allowed here, use {', '.join(sorted(allowed))}")
-        raise not_found(f"there is nothing at {unquote(path)[:200]}, see /docs for what there is")
-
-
 @cache
-def _all_routes() -> _Routes:
-    return _Routes([*API_ROUTES, *docs_routes(API_ROUTES)])
-
-
-async def _never_called(_: Any) -> None:
-    """Patterns only match; handlers answer."""
+def _all_routes() -> Routes[Route]:
+    return Routes([*API_ROUTES, *docs_routes(API_ROUTES)])
 
 
 async def _nothing_more() -> NoReturn:

@@ -2,6 +2,8 @@
 
 import msgspec
 
+from rookery.http.codeq.settings import CodeqSettings
+
 
 class HttpSettings(msgspec.Struct, frozen=True):
     """Limits and switches of the HTTP face."""
@@ -22,3 +24,5 @@ class HttpSettings(msgspec.Struct, frozen=True):
     stream_max_open: int = 4096
     stream_max_fps: int = 500
     """Frames a second that one stream may send before it is slowed down."""
+    codeq: CodeqSettings | None = None
+    """How the codeQ API behaves, if it is served."""

@@ -93,6 +93,8 @@ class Measures:
     def __init__(self) -> None:
         self.traffic = Traffic()
         self.streams = StreamTraffic()
+        self.rate_limit_hits: Counter[tuple[str, str]] = Counter()
+        """Refused by the limits of a face of its own, by scope and operation."""
         self.queue_time = Histogram(PIPELINE_SECONDS)
         self.apply_time = Histogram(PIPELINE_SECONDS)
         self.commit_time = Histogram(PIPELINE_SECONDS)
