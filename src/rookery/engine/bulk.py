@@ -209,12 +209,16 @@ def _deed(action: str, queue: str | None, rank: int | None, namespace: str) -> J
 
 
 def _act_on_all(ledger: Ledger, deed: JobOperation, job_ids: list[str], wanted: JobFilter | None) -> BulkDone:
+    """A job that failed by its result is run again only if it is named: that is its result, and not a mishap."""
     ids = tuple(dict.fromkeys(job_ids))
     found = _find_jobs(ledger, ids, wanted or JobFilter())
+    spares_results = wanted is not None and isinstance(deed, Retry | Requeue)
     affected = 0
     for job_id in ids:
         job = found.get(job_id)
-        if job is not None and ledger.sees(deed.namespace, job.queue):
+        if job is None or (job.by_result and spares_results):
+            continue
+        if ledger.sees(deed.namespace, job.queue):
             affected += isinstance(manage.act(ledger, job, deed), Done)
     return BulkDone(affected, len(ids) - affected)
 

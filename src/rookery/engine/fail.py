@@ -19,7 +19,7 @@ _GOLDEN: Final = 0x9E3779B97F4A7C15
 
 def fail(ledger: Ledger, op: Fail) -> Failed:
     """Take note of failed attempts; each item stands alone."""
-    return Failed([_fail_one(ledger, item, op.namespace) for item in op.items])
+    return Failed([_fail_one(ledger, item, op.namespace) for item in op.items], ledger.now)
 
 
 def _fail_one(ledger: Ledger, item: Failure, namespace: str) -> FailedJob | Refusal:
@@ -40,7 +40,15 @@ def _fail_one(ledger: Ledger, item: Failure, namespace: str) -> FailedJob | Refu
         return _cancel(ledger, job, item)
     job.by_result = int(item.end == BY_RESULT)
     is_last = item.end in (DEAD, BY_RESULT)
-    return attempt_failed(ledger, job, item.error, item.backtrace, retry_after=item.retry_after, is_last=is_last)
+    return attempt_failed(
+        ledger,
+        job,
+        item.error,
+        item.backtrace,
+        retry_after=item.retry_after,
+        is_last=is_last,
+        last_error=item.last_error,
+    )
 
 
 def attempt_failed(
@@ -51,6 +59,7 @@ def attempt_failed(
     *,
     retry_after: int | None = None,
     is_last: bool = False,
+    last_error: str | None = None,
 ) -> FailedJob:
     """Record the error, then retry later if attempts are left and the job has not expired, else bury it."""
     job.failures += 1
@@ -60,6 +69,8 @@ def attempt_failed(
     due = None
     if remaining:
         due = ledger.now + (_delay(job) if retry_after is None else retry_after)
+    elif last_error is not None:
+        error = last_error
     answer = FailedJob(RETRYING if remaining else DEAD, due, remaining, job.attempt)
     job.outcome = json_text(answer)
     endings.record_error(ledger, job, error, backtrace)

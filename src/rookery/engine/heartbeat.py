@@ -33,8 +33,8 @@ def _beat(ledger: Ledger, item: Beat, namespace: str) -> str:
     ledger.execute(
         """
         UPDATE job
-           SET lease_until = ?1 + coalesce(?6, max(?2, lease_length)), progress = coalesce(?3, progress),
-               checkpoint = coalesce(?4, checkpoint)
+           SET lease_until = ?1 + coalesce(?6, max(?2, lease_length)), renewed_at = ?1,
+               progress = coalesce(?3, progress), checkpoint = coalesce(?4, checkpoint)
          WHERE seq = ?5
         """,
         (ledger.now, DEFAULT_LEASE, item.progress, item.checkpoint, job.seq, item.renew_for),

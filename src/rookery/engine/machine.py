@@ -74,6 +74,7 @@ _ONE_BY_ONE: Final[dict[type, Callable[[Ledger, Any], Any]]] = {
     ops.Tick: timers.tick,
     ops.Sweep: timers.sweep,
     ops.Purge: retention.purge,
+    ops.DeleteUnchanged: retention.delete_unchanged,
 }
 _TOGETHER: Final[dict[type, Callable[[Ledger, Any], Any]]] = {
     ops.Claim: claim.claim,

@@ -205,6 +205,8 @@ class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
     result: str | None = None
     face: str | None = None
     holder: str | None = None
+    last_error: str | None = None
+    """The error instead, if there is no attempt left."""
 
 
 class Fail(Operation, frozen=True):
@@ -223,9 +225,10 @@ class FailedJob(msgspec.Struct, frozen=True):
 
 
 class Failed(msgspec.Struct, frozen=True):
-    """What became of each, or why it was not taken."""
+    """What became of each, or why it was not taken; and when that was."""
 
     outcomes: "list[FailedJob | Refusal]"
+    at: int
 
 
 class Return(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -737,6 +740,19 @@ class Purge(Operation, frozen=True):
     before: int
 
 
+class DeleteUnchanged(Operation, frozen=True):
+    """Delete those of a chunk of jobs that nothing has happened to after `since`, whatever their state."""
+
+    job_ids: list[str]
+    since: int
+
+
+class Deleted(msgspec.Struct, frozen=True):
+    """The jobs that went."""
+
+    job_ids: list[str]
+
+
 class Ticked(msgspec.Struct, frozen=True):
     """How much was due, and whether more is."""
 
@@ -851,6 +867,7 @@ AnyOperation = (
     | Tick
     | Sweep
     | Purge
+    | DeleteUnchanged
 )
 Result = (
     Enqueued
@@ -871,6 +888,7 @@ Result = (
     | BulkStarted
     | Ticked
     | Purged
+    | Deleted
     | Done
     | Refusal
 )

@@ -2,10 +2,13 @@
 
 from typing import Final
 
-from rookery.engine import endings
+import apsw
+
+from rookery.engine import endings, manage
 from rookery.engine.jobs import select_jobs
 from rookery.engine.ledger import Ledger
-from rookery.engine.ops import CHUNK, Purge, Purged
+from rookery.engine.ops import CHUNK, Deleted, DeleteUnchanged, Purge, Purged, Refusal
+from rookery.store.changes import LAST_CHANGE
 
 EVENTS_KEPT: Final = 10_000
 """The newest events stay, however old they are."""
@@ -54,3 +57,20 @@ def _purge_usage(ledger: Ledger, before: int) -> int:
         (before, CHUNK),
     ).fetchall()
     return len(rows)
+
+
+def delete_unchanged(ledger: Ledger, op: DeleteUnchanged) -> Deleted | Refusal:
+    """Delete those of these jobs that have been left alone for long enough."""
+    if len(op.job_ids) > CHUNK:
+        return Refusal.invalid(f"job_ids: {len(op.job_ids)} are more than {CHUNK}")
+    ledger.insert_events()
+    ids = tuple([job_id for job_id in op.job_ids if "\0" not in job_id])
+    old = select_jobs(
+        ledger,
+        f"WHERE id IN (SELECT value FROM carray(?)) AND {LAST_CHANGE} <= ? ORDER BY seq",
+        (apsw.carray(ids), op.since),
+    )
+    gone = [job for job in old if ledger.sees(op.namespace, job.queue)] if ids else []
+    for job in gone:
+        manage.delete_job(ledger, job)
+    return Deleted([job.id for job in gone])

@@ -3,6 +3,9 @@ ALTER TABLE job ADD COLUMN face TEXT;                            -- a JSON objec
 ALTER TABLE job ADD COLUMN callback TEXT;                        -- the URL to tell how the job ended
 ALTER TABLE job ADD COLUMN by_result INTEGER NOT NULL DEFAULT 0; -- 1: dead because its worker's result says so
 ALTER TABLE queue ADD COLUMN dead_by_result INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX job_of_face ON job (created_at) WHERE face IS NOT NULL;
+
+ALTER TABLE job ADD COLUMN renewed_at INTEGER;                   -- when its lease was last renewed
 
 -- Who wants to hear that a queue, which was empty, has jobs again; for as long as they say so.
 CREATE TABLE ready_hook (
