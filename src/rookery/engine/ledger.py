@@ -31,6 +31,7 @@ _QUEUE_COLUMNS: Final = (
     "enqueued",
     "failed",
     "dead_by_result",
+    "spelling",
 )
 _SELECT_QUEUE: Final = f"SELECT {', '.join(_QUEUE_COLUMNS)} FROM queue"
 _UPDATE_COUNTS: Final = (
@@ -68,6 +69,9 @@ class Happening(NamedTuple):
     job_ids: list[str]
 
 
+LEASE_LOST: Final = "lease_lost"
+
+
 class Fate(NamedTuple):
     """What became of a job that belongs to another face, and how long after it was made."""
 
@@ -93,6 +97,7 @@ class Queue:
         "name",
         "paused_at",
         "rate",
+        "spelling",
         "told_enqueued",
         "told_failed",
         "window",
@@ -111,6 +116,7 @@ class Queue:
         self.enqueued: int = row[16]
         self.failed: int = row[17]
         self.dead_by_result: int = row[18]
+        self.spelling: str | None = row[19]
         self.completions = 0
         self.told_enqueued = self.enqueued
         self.told_failed = self.failed
@@ -279,6 +285,12 @@ class Ledger:
             ).fetchone()
             queue = self._keep(Queue(row))
         return queue
+
+    def spell(self, queue: Queue, spelling: str) -> None:
+        """Keep how a queue's name is written by those who use it, unless that is known already."""
+        if queue.spelling is None:
+            queue.spelling = spelling
+            self.execute("UPDATE queue SET spelling = ? WHERE id = ?", (spelling, queue.id))
 
     def queue_of(self, queue_id: int) -> Queue:
         """The queue that a job's row names."""

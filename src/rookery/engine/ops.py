@@ -68,6 +68,8 @@ class NewJob(msgspec.Struct, omit_defaults=True, kw_only=True):
     """What another face of the server keeps with its job, a JSON object; the rules do not look into it."""
     callback: str | None = None
     """A URL that is told how the job ended."""
+    spelling: str | None = None
+    """The queue's name as its callers write it, if they may do so in several ways; the first one stays."""
 
 
 class NewJobBatch(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -630,7 +632,8 @@ class SubscribeToReady(Operation, frozen=True):
 
     hook_id: str
     url: str
-    queues: list[str]
+    queues: dict[str, str]
+    """Stored names, and how the subscriber writes them; `*` stands for all."""
     mode: str
     min_interval: int
     lifetime: int

@@ -1,7 +1,8 @@
 """Telling the URLs of jobs how the jobs ended. What is said there is a face's affair; that it is said is ours."""
 
 import logging
-from typing import Any, Protocol
+from collections import Counter
+from typing import Any, Final, Protocol
 
 import apsw
 import msgspec
@@ -17,6 +18,8 @@ from rookery.store.callbacks import DueCallback, Host, read_next_callbacks, read
 
 logger = logging.getLogger(__name__)
 
+ENDING: Final = "ending"
+"""What this is called where it is counted: once, at its end."""
 _decoder = msgspec.json.Decoder(Ending)
 
 
@@ -28,9 +31,6 @@ class CallbackFace(Protocol):
 
     def callback_turn(self, url: str) -> int:
         """In how many milliseconds it is a URL's turn, which is taken with this; 0 for now."""
-
-    def callback_ended(self, ending: Ending, delivered: bool) -> None:
-        """It was delivered, or given up."""
 
     def record_callbacks(self, items: list[CallbackAttempt]) -> RecordCallbacks:
         """How attempts are recorded: it is the face that knows how often and when to try again."""
@@ -54,11 +54,13 @@ class Callbacks(Dispatcher[Host, DueCallback, Outcome]):
         courier: Courier,
         may_reach_loopback: bool,
         face: CallbackFace,
+        told: Counter[tuple[str, str, bool]],
     ) -> None:
         super().__init__(reader, batcher, clock)
         self._courier = courier
         self._may_reach_loopback = may_reach_loopback
         self._face = face
+        self._told = told
         self._in_turn: set[int] = set()
         """Those that have waited for their turn: they need no other."""
 
@@ -101,4 +103,4 @@ class Callbacks(Dispatcher[Host, DueCallback, Outcome]):
         assert isinstance(result, RecordedCallbacks)
         for (_, _, outcome), became in zip(done, result.outcomes, strict=True):
             if outcome.ending is not None and became in (DELIVERED, GIVEN_UP):
-                self._face.callback_ended(outcome.ending, became == DELIVERED)
+                self._told[ENDING, outcome.ending.queue, became == DELIVERED] += 1

@@ -10,7 +10,6 @@ import apsw
 import msgspec
 
 from rookery.engine import Batch, Machine
-from rookery.engine.ledger import Fate
 from rookery.engine.ops import (
     AnyOperation,
     Claim,
@@ -67,10 +66,7 @@ class NodeSettings(msgspec.Struct, frozen=True):
 
 
 class Face(CallbackFace, ReadyFace, Protocol):
-    """Another face of the server: what it tells the URLs of its callers, and what it wants to know for itself."""
-
-    def jobs_fared(self, fates: list[Fate]) -> None:
-        """This has become of jobs that belong to faces."""
+    """Another face of the server, and what it tells the URLs of its callers."""
 
 
 class Node:
@@ -118,7 +114,6 @@ class Node:
         self._schedules = Schedules(self._machine, self._batcher, self.clock, self.reader)
         self._courier = Courier(settings.may_reach_loopback)
         self.webhooks = Webhooks(self.reader, self._batcher, self.clock, self._courier, settings.may_reach_loopback)
-        self._face: Face | None = None
         self._callbacks: Callbacks | None = None
         self._ready_hooks: ReadyHooks | None = None
         self._teller = Teller(self._machine, self._batcher)
@@ -137,12 +132,12 @@ class Node:
     def _make_reads(self, threads: int = THREADS) -> Reads:
         return Reads(lambda: open_reader(self._directory.store), self.settings.read_timeout / 1000, threads)
 
-    def serve(self, face: "Face") -> None:
+    def serve(self, face: Face) -> None:
         """Tell the callers of another face what they want to hear; to be called before the start."""
-        self._face = face
         loopback = self.settings.may_reach_loopback
-        self._callbacks = Callbacks(self.reader, self._batcher, self.clock, self._courier, loopback, face)
-        self._ready_hooks = ReadyHooks(self._machine, self.reader, self.clock, self._courier, loopback, face)
+        told = self.measures.face_work.told
+        self._callbacks = Callbacks(self.reader, self._batcher, self.clock, self._courier, loopback, face, told)
+        self._ready_hooks = ReadyHooks(self._machine, self.reader, self.clock, self._courier, loopback, face, told)
 
     def start(self) -> None:
         """Begin to keep time, and to deliver what waits."""
@@ -306,18 +301,12 @@ class Node:
             self._news.tell()
         if machine.has_deliveries:
             self.webhooks.look()
-        if self._face is not None:
-            self._tell_face(self._face)
-        self._teller.look()
-        self._timers.look()
-        self._schedules.look()
-
-    def _tell_face(self, face: Face) -> None:
-        """Cheap while there is nothing to tell: it is done after every commit."""
-        machine = self._machine
         if machine.fates:
-            face.jobs_fared(machine.fates)
-        if machine.has_callbacks and self._callbacks is not None:
+            self.measures.face_work.fared(machine.fates)
+        if self._callbacks is not None and machine.has_callbacks:
             self._callbacks.look()
         if self._ready_hooks is not None:
             self._ready_hooks.look()
+        self._teller.look()
+        self._timers.look()
+        self._schedules.look()

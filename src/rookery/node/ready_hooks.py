@@ -20,6 +20,8 @@ from rookery.store.ready_hooks import FANOUT, GROUP, HASH, ReadyHook, read_ready
 
 logger = logging.getLogger(__name__)
 
+READINESS: Final = "readiness"
+"""What this is called where it is counted."""
 MOST_AT_A_TIME: Final = 64
 MOST_UNDER_WAY: Final = 2048
 """So many may be under way or wait for room; what comes on top is dropped."""
@@ -45,9 +47,6 @@ class ReadyFace(Protocol):
     def may_notify(self, url: str) -> bool:
         """Whether it is the URL's turn, which is taken with this."""
 
-    def notified(self, readiness: Readiness, delivered: bool) -> None:
-        """Somebody was told, or could not be."""
-
 
 class ReadyHooks:
     """Looks at what a commit has brought, and tells whoever wants to hear of it."""
@@ -60,6 +59,7 @@ class ReadyHooks:
         courier: Courier,
         may_reach_loopback: bool,
         face: ReadyFace,
+        told: Counter[tuple[str, str, bool]],
     ) -> None:
         self._machine = machine
         self._reader = reader
@@ -67,6 +67,7 @@ class ReadyHooks:
         self._courier = courier
         self._may_reach_loopback = may_reach_loopback
         self._face = face
+        self._told = told
         self._hooks: list[ReadyHook] = []
         self._is_outdated = False
         """Whether hooks have changed. Those of many workers are renewed all the time, so they are read when needed."""
@@ -188,4 +189,4 @@ class ReadyHooks:
             fault = str(error)
         if fault is not None:
             logger.info("subscription %s could not be told of %s: %s", hook.id, readiness.queue, fault)
-        self._face.notified(readiness, fault is None)
+        self._told[READINESS, readiness.queue, fault is None] += 1

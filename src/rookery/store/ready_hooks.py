@@ -14,12 +14,12 @@ HASH: Final = "hash"
 
 
 class ReadyHook(msgspec.Struct, frozen=True):
-    """One subscription. Its queues are stored names."""
+    """One subscription. Its queues are stored names, with how the subscriber writes them."""
 
     id: str
     namespace: str
     url: str
-    queues: frozenset[str]
+    queues: dict[str, str]
     mode: str
     group_id: str | None
     min_interval: int
@@ -42,6 +42,6 @@ def read_ready_hooks(db: apsw.Connection, now: int) -> list[ReadyHook]:
         (now,),
     )
     return [
-        ReadyHook(id, namespace, url, frozenset(msgspec.json.decode(queues)), mode, group_id, min_interval, expires_at)
+        ReadyHook(id, namespace, url, msgspec.json.decode(queues), mode, group_id, min_interval, expires_at)
         for id, namespace, url, queues, mode, group_id, min_interval, expires_at in rows
     ]
