@@ -225,6 +225,7 @@ async def _run(
     bound = listener.getsockname()
     if ip_address(bound[0]).is_loopback:
         node_settings = msgspec.structs.replace(node_settings, may_reach_loopback=True)
+        http_settings = msgspec.structs.replace(http_settings, is_local=True)
     try:
         node = Node(node_settings, tracing)
     except (DataDirectoryInUse, UnusableStore) as error:

@@ -222,6 +222,8 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     parameters: tuple[Parameter, ...] = ()
     tag: str = ""
     is_public: bool = False
+    is_public_at_home: bool = False
+    """Whether a server that only its own host can reach asks for no credential here."""
     takes_many: bool = False
 
 

@@ -132,7 +132,9 @@ class Gate:
         namespace, limiter = DEFAULT_NAMESPACE, None
         charge: Callable[[int], None] = _free_of_charge
         if not route.is_public:
-            namespace, limiter = self._namespace(headers), self._limiter
+            if not (route.is_public_at_home and self._settings.is_local):
+                self._check_credential(headers)
+            namespace, limiter = _namespace(headers), self._limiter
         if limiter is not None:
             client = client_of(headers, scope["client"])
             is_read = scope["method"] in _READ_METHODS
@@ -153,8 +155,7 @@ class Gate:
         headers.pop(b"traceparent", None)
         return call
 
-    def _namespace(self, headers: dict[bytes, bytes]) -> str:
-        """Check the credential, and say which namespace the caller works in."""
+    def _check_credential(self, headers: dict[bytes, bytes]) -> None:
         password = self._settings.admin_password
         if password is not None:
             credential = _credential(headers)
@@ -162,18 +163,22 @@ class Gate:
                 raise ApiError(401, "UNAUTHORIZED", "missing API key")
             if not hmac.compare_digest(credential.strip(), password.encode()):
                 raise ApiError(401, "UNAUTHORIZED", "invalid API key")
-        chosen = headers.get(b"x-rookery-namespace") or headers.get(b"x-corvo-namespace")
-        if not chosen:
-            return DEFAULT_NAMESPACE
-        namespace = chosen.decode("latin-1").strip()
-        if not is_namespace(namespace):
-            raise invalid(f"X-Rookery-Namespace: {namespace[:64]!r} is not the name of a namespace")
-        return namespace
 
 
 @cache
 def _all_routes() -> Routes[Route]:
     return Routes([*API_ROUTES, *docs_routes(API_ROUTES)])
+
+
+def _namespace(headers: dict[bytes, bytes]) -> str:
+    """Which namespace the caller works in."""
+    chosen = headers.get(b"x-rookery-namespace") or headers.get(b"x-corvo-namespace")
+    if not chosen:
+        return DEFAULT_NAMESPACE
+    namespace = chosen.decode("latin-1").strip()
+    if not is_namespace(namespace):
+        raise invalid(f"X-Rookery-Namespace: {namespace[:64]!r} is not the name of a namespace")
+    return namespace
 
 
 async def _nothing_more() -> NoReturn:

@@ -13,6 +13,7 @@ import msgspec
 
 from rookery.http.call import Answer, Call, Route, json_answer
 from rookery.http.cluster import mirror_of
+from rookery.http.request_ids import request_id_header
 from rookery.http.settings import HttpSettings
 from rookery.model.histogram import Histogram
 from rookery.model.names import is_visible, shown_name
@@ -252,7 +253,8 @@ async def get_metrics(call: Call) -> Answer:
     def scrape(db: "apsw.Connection") -> bytes:
         return render(Scrape(node, namespace, settings, take_census(db, now, namespace), tasks, now))
 
-    return Answer(200, await node.overviews.run(scrape), CONTENT_TYPE)
+    headers = (request_id_header(call.headers),)
+    return Answer(200, await node.overviews.run(scrape), CONTENT_TYPE, headers)
 
 
 def render(scrape: Scrape) -> bytes:
@@ -270,7 +272,7 @@ async def get_throughput(call: Call) -> Answer:
     return await call.node.overviews.run(lambda db: json_answer(read_throughput(db, now, call.namespace)))
 
 
-def _metrics_route(path: str) -> Route:
+def _metrics_route(path: str, **rest: Any) -> Route:
     return Route(
         method="GET",
         path=path,
@@ -278,12 +280,13 @@ def _metrics_route(path: str) -> Route:
         summary="Metrics for Prometheus",
         answers={200: CONTENT_TYPE.decode()},
         tag="Looking on",
+        **rest,
     )
 
 
 ROUTES: Final = [
     _metrics_route("/api/v1/metrics"),
-    _metrics_route("/metrics"),
+    _metrics_route("/metrics", is_public_at_home=True),
     Route(
         method="GET",
         path="/api/v1/metrics/throughput",

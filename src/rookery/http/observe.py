@@ -10,6 +10,7 @@ from rookery import __version__
 from rookery.engine.ops import Sweep
 from rookery.http.call import Answer, Call, Parameter, Route, Stream, json_answer
 from rookery.http.errors import ApiError, invalid, not_found
+from rookery.http.request_ids import request_id_header
 from rookery.http.sse import Pulse, frame
 from rookery.http.values import whole_number
 from rookery.model.names import stored_name
@@ -127,7 +128,8 @@ async def health(call: Call) -> Answer:
             await node.submit(Sweep())
         except Exception:
             raise ApiError(503, "UNHEALTHY", f"the store cannot be written: {node.storage_fault}") from None
-    return json_answer(Health("ok", "Leader", True))
+    body = msgspec.json.encode(Health("ok", "Leader", True))
+    return Answer(200, body, headers=(request_id_header(call.headers),))
 
 
 async def info(call: Call) -> Answer:

@@ -24,5 +24,7 @@ class HttpSettings(msgspec.Struct, frozen=True):
     stream_max_open: int = 4096
     stream_max_fps: int = 500
     """Frames a second that one stream may send before it is slowed down."""
+    is_local: bool = False
+    """Whether only the host itself can reach the server."""
     codeq: CodeqSettings | None = None
     """How the codeQ API behaves, if it is served."""

@@ -12,7 +12,7 @@ import msgspec
 
 from rookery import __version__
 from rookery.node.addresses import IpAddress, address_fault, literal_address, look_up
-from rookery.node.connection import Connection, NoAnswer
+from rookery.node.connection import LONGEST_ANSWER, Connection, NoAnswer
 
 ATTEMPT_TIMEOUT: Final = 10.0
 """Seconds for all of it: finding the address, connecting, sending, hearing the answer."""
@@ -66,13 +66,22 @@ class Courier:
 
     async def post(self, url: str, headers: dict[str, str], body: bytes) -> Reply:
         """Send a body. A status that came in time counts, even if the rest of the answer did not."""
+        return await self._request("POST", url, headers, body, ATTEMPT_TIMEOUT, ANSWER_KEPT)
+
+    async def get(self, url: str, headers: dict[str, str], timeout: float) -> Reply:
+        """Ask for something short; all of the answer is kept."""
+        return await self._request("GET", url, headers, b"", timeout, LONGEST_ANSWER)
+
+    async def _request(
+        self, method: str, url: str, headers: dict[str, str], body: bytes, timeout: float, kept: int
+    ) -> Reply:
         started = perf_counter()
         reply = Reply()
         try:
-            async with asyncio.timeout(ATTEMPT_TIMEOUT):
-                await self._exchange(url, headers, body, reply)
+            async with asyncio.timeout(timeout):
+                await self._exchange(method, url, headers, body, reply, kept)
         except TimeoutError:
-            reply.error = f"no answer within {ATTEMPT_TIMEOUT:g} s"
+            reply.error = f"no answer within {timeout:g} s"
         except (ForbiddenAddress, NoAnswer) as fault:
             reply.error = str(fault)
         except Exception as fault:
@@ -91,12 +100,14 @@ class Courier:
         if self._certificates is not None:
             await asyncio.gather(self._certificates, return_exceptions=True)
 
-    async def _exchange(self, url: str, headers: dict[str, str], body: bytes, reply: Reply) -> None:
+    async def _exchange(
+        self, method: str, url: str, headers: dict[str, str], body: bytes, reply: Reply, kept: int
+    ) -> None:
         parts = urlsplit(url)
         scheme, host = parts.scheme, parts.hostname or ""
         target = (scheme, host, parts.port or _DEFAULT_PORTS[scheme])
         path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        lines = [f"POST {path} HTTP/1.1", f"Host: {parts.netloc}", f"Content-Length: {len(body)}"]
+        lines = [f"{method} {path} HTTP/1.1", f"Host: {parts.netloc}", f"Content-Length: {len(body)}"]
         lines += [f"{name}: {value}" for name, value in headers.items()]
         request = "\r\n".join((*lines, "", "")).encode("ascii") + body
         connection = self._take_idle(target) or await self._connect(target)
@@ -111,7 +122,7 @@ class Courier:
         finally:
             if connection.status_code:
                 reply.status_code = connection.status_code
-                reply.answer = connection.answer[:ANSWER_KEPT].decode(errors="replace")
+                reply.answer = connection.answer[:kept].decode(errors="replace")
             self._give_back(target, connection)
 
     # --- connections
