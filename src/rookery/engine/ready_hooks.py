@@ -12,12 +12,9 @@ MOST_HOOKS: Final = 10_000
 
 def subscribe(ledger: Ledger, op: SubscribeToReady) -> ReadyHookLives | Refusal:
     """Take a subscription in."""
-    alive, taken = ledger.execute(
-        "SELECT count(*), coalesce(max(id = ?), 0) FROM ready_hook WHERE expires_at > ?", (op.hook_id, ledger.now)
-    ).get
-    if taken:
+    if _owner(ledger, op.hook_id) is not None:
         return Refusal(Refusal.CONFLICT, f"the subscription id {op.hook_id} is taken")
-    if alive >= MOST_HOOKS:
+    if ledger.execute("SELECT count(*) FROM ready_hook WHERE expires_at > ?", (ledger.now,)).get >= MOST_HOOKS:
         return Refusal.invalid(f"there are {MOST_HOOKS} subscriptions already, which is the limit")
     expires_at = ledger.now + op.lifetime
     ledger.execute(
@@ -44,15 +41,21 @@ def subscribe(ledger: Ledger, op: SubscribeToReady) -> ReadyHookLives | Refusal:
 
 def renew(ledger: Ledger, op: RenewReadyHook) -> ReadyHookLives | Refusal:
     """Let a subscription live on; one that has run out is gone, whether it was swept up or not."""
-    owner = ledger.execute(
-        "SELECT namespace FROM ready_hook WHERE id = ? AND expires_at > ?", (op.hook_id, ledger.now)
-    ).get
+    owner = _owner(ledger, op.hook_id)
     if owner is None or not may_see(op.namespace, owner):
         return Refusal(Refusal.NOT_FOUND, f"subscription {op.hook_id} not found")
     expires_at = ledger.now + op.lifetime
     ledger.execute("UPDATE ready_hook SET expires_at = ? WHERE id = ?", (expires_at, op.hook_id))
     ledger.has_new_hooks = True
     return ReadyHookLives(op.hook_id, expires_at)
+
+
+def _owner(ledger: Ledger, hook_id: str) -> str | None:
+    """The namespace of a subscription that has not run out."""
+    owner: str | None = ledger.execute(
+        "SELECT namespace FROM ready_hook WHERE id = ? AND expires_at > ?", (hook_id, ledger.now)
+    ).get
+    return owner
 
 
 def forget_expired(ledger: Ledger, most: int) -> int:

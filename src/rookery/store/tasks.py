@@ -1,6 +1,5 @@
 """Jobs as tasks of the codeQ face: whole, by their ids, and those that a person or a cleanup looks for."""
 
-from array import array
 from collections.abc import Iterable
 from typing import Final
 

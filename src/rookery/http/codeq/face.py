@@ -6,10 +6,11 @@ from typing import Final
 import msgspec
 
 from rookery.http.call import Answer, Call, CallerGone, Receive, Scope
-from rookery.http.codeq import admin
+from rookery.http.codeq import admin, subscriptions
 from rookery.http.codeq.auth import Guard
 from rookery.http.codeq.call import CodeqCall, Route
 from rookery.http.codeq.errors import CodeqError
+from rookery.http.codeq.hooks import Hooks
 from rookery.http.codeq.limits import RateLimits
 from rookery.http.codeq.settings import CodeqSettings
 from rookery.http.errors import api_error, internal_error
@@ -23,7 +24,7 @@ from rookery.node.node import Node
 logger = logging.getLogger(__name__)
 
 BASE: Final = "/v1/codeq"
-ROUTES: Final[list[Route]] = [*admin.ROUTES]
+ROUTES: Final[list[Route]] = [*admin.ROUTES, *subscriptions.ROUTES]
 
 
 class CodeqFace:
@@ -35,6 +36,7 @@ class CodeqFace:
         self._settings = settings
         self._guard = Guard(settings, is_open=http_settings.admin_password is None)
         self._limits = RateLimits(settings, node.measures.rate_limit_hits)
+        node.serve(Hooks(settings, self._limits))
         self._routes = Routes(
             [msgspec.structs.replace(route, path=BASE + route.path) for route in ROUTES],
         )
