@@ -411,9 +411,7 @@ def test_a_namespace_sees_only_its_queues(api: Api, queue: str) -> None:
     assert everything.value("rookery_queue_jobs", queue=f"ours::{queue}", state="active") == 1
 
 
-@pytest.mark.parametrize(
-    "path", ["/metrics", "/api/v1/metrics", "/api/v1/metrics/throughput", "/api/v1/cluster/status"]
-)
+@pytest.mark.parametrize("path", ["/api/v1/metrics", "/api/v1/metrics/throughput", "/api/v1/cluster/status"])
 def test_figures_need_the_credential_of_the_api(start_server: Start, path: str) -> None:
     server = start_server("--admin-password=secret")
     assert_refused(server.http.get(path), 401, "UNAUTHORIZED")

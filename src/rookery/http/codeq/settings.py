@@ -212,9 +212,10 @@ def _provider(env: "_Environment", side: str, url_name: str, jwks: JwksProvider)
 
 def _static(env: "_Environment", config: str) -> Provider:
     expected = "a token, an object with token, subject, scopes, eventTypes and raw, or an array of these"
+    if not env.text(config):
+        env.fault(config, f"is required with the provider static: {expected}")
     given = env.json(config, StaticToken | str | list[StaticToken | str], expected)
     if given is None:
-        env.fault(config, f"is required with the provider static: {expected}")
         return None
     tokens = tuple(
         StaticToken(one.strip()) if isinstance(one, str) else msgspec.structs.replace(one, token=one.token.strip())
@@ -287,6 +288,7 @@ class _Environment:
         text = self.text(name)
         if text and not _is_url(text):
             self.fault(name, f"must be an http or https URL, not {text[:200]!r}")
+            return ""
         return text
 
     def timezone(self, name: str, default: str) -> ZoneInfo:
