@@ -172,7 +172,7 @@ def _job_batch(call: Call, request: JobBatchRequest) -> NewJobBatch:
         call.queue(callback_queue, "batch.callback_queue")
     payload = given_json(request.callback_payload, "batch.callback_payload")
     if payload is not None:
-        _check_size(call, payload, "batch.callback_payload")
+        check_size(call, payload, "batch.callback_payload")
     return NewJobBatch(callback_queue, payload)
 
 
@@ -192,7 +192,7 @@ def new_job(call: Call, request: EnqueueRequest) -> NewJob:
     job = NewJob(queue=call.queue(request.queue))
     payload = compact_json(request.payload, "payload")
     if payload is not None:
-        _check_size(call, payload, "payload")
+        check_size(call, payload, "payload")
         job.payload = payload
     if request.priority is not None:
         job.rank = rank(request.priority)
@@ -210,7 +210,8 @@ def new_job(call: Call, request: EnqueueRequest) -> NewJob:
     return job
 
 
-def _check_size(call: Call, payload: str, field: str) -> None:
+def check_size(call: Call, payload: str, field: str) -> None:
+    """Refuse a payload that is over its limit."""
     limit = call.settings.max_payload_size
     if limit and len(payload) * 4 > limit:
         size = len(payload.encode())
@@ -297,7 +298,7 @@ def _read_chain(call: Call, request: EnqueueRequest, text: str, job: NewJob) -> 
     first_payload = compact_json(chain.steps[0].payload, "chain.steps[0].payload")
     if not request.payload and first_payload not in (None, "null"):
         job.payload = first_payload
-        _check_size(call, first_payload, "chain.steps[0].payload")
+        check_size(call, first_payload, "chain.steps[0].payload")
 
 
 def _agent(request: AgentRequest) -> str:

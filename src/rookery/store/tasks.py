@@ -1,4 +1,7 @@
-"""Jobs as tasks of the codeQ face: whole, by their ids, and those that a person or a cleanup looks for."""
+"""Jobs as tasks of the codeQ face: whole, by their ids, and those that a person or a cleanup looks for.
+
+Who asks sees what is of exactly its namespace, and nothing else.
+"""
 
 from collections.abc import Iterable
 from typing import Final
@@ -6,7 +9,7 @@ from typing import Final
 import apsw
 import msgspec
 
-from rookery.model.names import is_visible
+from rookery.model.names import namespace_of
 from rookery.store.changes import LAST_CHANGE
 
 
@@ -46,12 +49,12 @@ _IS_TASK: Final = "face IS NOT NULL AND json_extract(face, '$.command') IS NOT N
 
 
 def read_task(db: apsw.Connection, job_id: str, namespace: str) -> TaskRow | None:
-    """A job, if the caller may see it."""
+    """A job, if it is there."""
     return read_tasks(db, [job_id], namespace).get(job_id)
 
 
 def read_tasks(db: apsw.Connection, job_ids: Iterable[str], namespace: str) -> dict[str, TaskRow]:
-    """Those of these jobs that are there and that the caller may see."""
+    """Those of these jobs that are there."""
     ids = tuple([job_id for job_id in job_ids if "\0" not in job_id])
     if not ids:
         return {}
@@ -65,7 +68,28 @@ def read_tasks(db: apsw.Connection, job_ids: Iterable[str], namespace: str) -> d
         (apsw.carray(ids),),
     )
     tasks = (TaskRow(*row) for row in rows)
-    return {task.id: task for task in tasks if is_visible(namespace, task.queue)}
+    return {task.id: task for task in tasks if namespace_of(task.queue) == namespace}
+
+
+def read_task_anywhere(db: apsw.Connection, job_id: str) -> TaskRow | None:
+    """A job, whatever its namespace: for whoever has another proof that it is for them."""
+    if "\0" in job_id:
+        return None
+    name = db.execute("SELECT queue.name FROM job JOIN queue ON queue.id = job.queue WHERE job.id = ?", (job_id,)).get
+    return None if name is None else read_task(db, job_id, namespace_of(name))
+
+
+def has_task(db: apsw.Connection, job_id: str, namespace: str) -> bool:
+    """Whether there is such a job."""
+    if "\0" in job_id:
+        return False
+    sql = "SELECT 1 FROM job JOIN queue ON queue.id = job.queue WHERE job.id = ? AND queue.namespace = ?"
+    return db.execute(sql, (job_id, namespace)).get is not None
+
+
+def queues_of(db: apsw.Connection, namespace: str) -> list[str]:
+    """The stored names of a namespace's queues."""
+    return [name for (name,) in db.execute("SELECT name FROM queue WHERE namespace = ? ORDER BY name", (namespace,))]
 
 
 def find_unchanged(db: apsw.Connection, namespace: str, since: int, limit: int) -> list[str]:
@@ -75,16 +99,13 @@ def find_unchanged(db: apsw.Connection, namespace: str, since: int, limit: int) 
         SELECT job.id
           FROM job INDEXED BY job_of_face
           JOIN queue ON queue.id = job.queue
-         WHERE {_IS_TASK} AND job.created_at <= ?1 AND {_SEEN} AND {LAST_CHANGE} <= ?1
+         WHERE {_IS_TASK} AND job.created_at <= ?1 AND queue.namespace = ?3 AND {LAST_CHANGE} <= ?1
          ORDER BY job.created_at
          LIMIT ?2
         """,
         (since, limit, namespace),
     )
     return [job_id for (job_id,) in rows]
-
-
-_SEEN: Final = "(?3 = 'default' OR queue.namespace = ?3)"
 
 
 def list_tasks(
@@ -96,7 +117,8 @@ def list_tasks(
         SELECT {_COLUMNS}
           FROM job INDEXED BY job_of_face
           JOIN queue ON queue.id = job.queue
-         WHERE {_IS_TASK} AND state IN (SELECT value FROM carray(?1)) AND {_SEEN} AND (?4 IS NULL OR queue.name = ?4)
+         WHERE {_IS_TASK} AND state IN (SELECT value FROM carray(?1))
+           AND queue.namespace = ?3 AND (?4 IS NULL OR queue.name = ?4)
          ORDER BY job.created_at DESC
          LIMIT ?2
         """,

@@ -91,6 +91,7 @@ class Guard:
             "worker": self._worker,
             "either": self._either,
             "admin": self._admin,
+            "anyone": self._anyone,
         }
 
     async def admit(self, who: str, headers: Headers) -> Caller:
@@ -105,6 +106,10 @@ class Guard:
             return self._known_producer(await self._producers.check(token), token, headers)
         except BadToken as fault:
             raise CodeqError(401, str(fault)) from None
+
+    async def _anyone(self, _: Headers) -> Caller:
+        """Whoever it is, it may do nothing by being who it is."""
+        return Caller(ANONYMOUS)
 
     async def _admin(self, headers: Headers) -> Caller:
         caller = await self._producer(headers)

@@ -1,7 +1,7 @@
 """One call of the codeQ API as its handlers see it, what can go wrong with it, and the description of a route."""
 
 from collections.abc import Awaitable, Callable
-from typing import Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import msgspec
 
@@ -12,21 +12,25 @@ from rookery.http.codeq.names import queue_of
 from rookery.http.codeq.settings import CodeqSettings
 from rookery.node.node import Node
 
+if TYPE_CHECKING:
+    from rookery.http.codeq.artifacts import Artifacts
+
 T = TypeVar("T")
 
-Who = Literal["producer", "worker", "either", "admin"]
+Who = Literal["producer", "worker", "either", "admin", "anyone"]
 LimitScope = Literal["producer", "worker", "admin"]
 
 
 class CodeqCall:
     """A request from somebody who was let in."""
 
-    __slots__ = ("call", "caller", "settings")
+    __slots__ = ("artifacts", "call", "caller", "settings")
 
-    def __init__(self, call: Call, caller: Caller, settings: CodeqSettings) -> None:
+    def __init__(self, call: Call, caller: Caller, settings: CodeqSettings, artifacts: "Artifacts") -> None:
         self.call = call
         self.caller = caller
         self.settings = settings
+        self.artifacts = artifacts
 
     @property
     def node(self) -> Node:

@@ -6,7 +6,8 @@ from typing import Final
 import msgspec
 
 from rookery.http.call import Answer, Call, CallerGone, Receive, Scope
-from rookery.http.codeq import admin, subscriptions
+from rookery.http.codeq import admin, artifacts, claims, cleanup, results, subscriptions, tasks
+from rookery.http.codeq.artifacts import Artifacts
 from rookery.http.codeq.auth import Guard
 from rookery.http.codeq.call import CodeqCall, Route
 from rookery.http.codeq.errors import CodeqError
@@ -24,7 +25,15 @@ from rookery.node.node import Node
 logger = logging.getLogger(__name__)
 
 BASE: Final = "/v1/codeq"
-ROUTES: Final[list[Route]] = [*admin.ROUTES, *subscriptions.ROUTES]
+ROUTES: Final[list[Route]] = [
+    *tasks.ROUTES,
+    *claims.ROUTES,
+    *results.ROUTES,
+    *artifacts.ROUTES,
+    *admin.ROUTES,
+    *cleanup.ROUTES,
+    *subscriptions.ROUTES,
+]
 
 
 class CodeqFace:
@@ -36,6 +45,7 @@ class CodeqFace:
         self._settings = settings
         self._guard = Guard(settings, is_open=http_settings.admin_password is None)
         self._limits = RateLimits(settings, node.measures.rate_limit_hits)
+        self._artifacts = Artifacts(settings)
         node.serve(Hooks(settings, self._limits))
         self._routes = Routes(
             [msgspec.structs.replace(route, path=BASE + route.path) for route in ROUTES],
@@ -64,7 +74,7 @@ class CodeqFace:
             self._limits.charge(route.limit, caller.bearer)
         call = Call(self._node, self._http_settings, scope, receive, headers, params, caller.namespace, _free_of_charge)
         call.visit = visit
-        return await route.handler(CodeqCall(call, caller, self._settings))
+        return await route.handler(CodeqCall(call, caller, self._settings, self._artifacts))
 
 
 def is_codeq(path: str) -> bool:

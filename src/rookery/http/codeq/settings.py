@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -79,6 +80,15 @@ class RateLimit(msgspec.Struct, frozen=True):
         return self.requests_per_minute > 0 and self.burst_size > 0
 
 
+class S3Bucket(msgspec.Struct, frozen=True):
+    """Where artifacts are kept, if not in a directory. Credentials come from where boto3 looks for them."""
+
+    name: str
+    endpoint: str | None = None
+    prefix: str = ""
+    region: str | None = None
+
+
 class CodeqSettings(msgspec.Struct, frozen=True, kw_only=True):
     """All settings, by codeQ's names."""
 
@@ -101,6 +111,8 @@ class CodeqSettings(msgspec.Struct, frozen=True, kw_only=True):
     result_webhook_base_backoff_seconds: int = 2
     result_webhook_max_backoff_seconds: int = 60
     local_artifacts_dir: Path = msgspec.field(default_factory=lambda: Path(tempfile.gettempdir()) / "codeq-artifacts")
+    artifacts_bucket: S3Bucket | None = None
+    public_url: str = ""
     rate_limits: dict[str, RateLimit] = msgspec.field(
         default_factory=lambda: {scope: RateLimit() for scope in RATE_LIMIT_SCOPES}
     )
@@ -138,6 +150,8 @@ def read_settings(environ: Mapping[str, str]) -> CodeqSettings:
         local_artifacts_dir=Path(
             env.text("LOCAL_ARTIFACTS_DIR") or Path(tempfile.gettempdir()) / "codeq-artifacts"
         ).absolute(),
+        artifacts_bucket=_bucket(env),
+        public_url=env.url("PUBLIC_URL").rstrip("/"),
         rate_limits={scope: _rate_limit(env, scope) for scope in RATE_LIMIT_SCOPES},
     )
     if not settings.is_dev:
@@ -152,6 +166,24 @@ def _rate_limit(env: "_Environment", scope: str) -> RateLimit:
     name = f"RATE_LIMIT_{scope.upper()}"
     return RateLimit(
         env.number(f"{name}_REQUESTS_PER_MINUTE", 0, least=0), env.number(f"{name}_BURST_SIZE", 0, least=0)
+    )
+
+
+def _bucket(env: "_Environment") -> S3Bucket | None:
+    name, others = env.text("ARTIFACTS_S3_BUCKET"), ("ENDPOINT", "PREFIX", "REGION")
+    if not name:
+        for other in others:
+            if env.text(f"ARTIFACTS_S3_{other}"):
+                env.fault(f"ARTIFACTS_S3_{other}", f"means nothing without {PREFIX}ARTIFACTS_S3_BUCKET")
+        return None
+    if find_spec("boto3") is None:
+        env.fault("ARTIFACTS_S3_BUCKET", "needs boto3: install rookery[s3]")
+    prefix = env.text("ARTIFACTS_S3_PREFIX").strip("/")
+    return S3Bucket(
+        name,
+        env.url("ARTIFACTS_S3_ENDPOINT") or None,
+        f"{prefix}/" if prefix else "",
+        env.text("ARTIFACTS_S3_REGION") or None,
     )
 
 
