@@ -13,6 +13,7 @@ from rookery.engine.ledger import Ledger
 from rookery.engine.ops import CallbackAttempt, RecordCallbacks, RecordedCallbacks
 from rookery.store.callbacks import KIND
 
+NULL: Final = msgspec.Raw(b"null")
 EXPIRED: Final = "expired"
 DELIVERED: Final = "delivered"
 RETRYING: Final = "retrying"
@@ -34,8 +35,9 @@ class Ending(msgspec.Struct, frozen=True):
     by_result: bool
     error: str
     at: int
-    result: msgspec.Raw | None
-    face: msgspec.Raw | None
+    result: msgspec.Raw
+    """JSON, as is the face; null if there is none."""
+    face: msgspec.Raw
     trace: str | None
 
 
@@ -55,8 +57,8 @@ def call_back(ledger: Ledger, job: Job, state: str, error: str = "") -> None:
         bool(job.by_result),
         error,
         ledger.now,
-        None if result is None else msgspec.Raw(result.encode()),
-        None if face is None else msgspec.Raw(face.encode()),
+        NULL if result is None else msgspec.Raw(result.encode()),
+        NULL if face is None else msgspec.Raw(face.encode()),
         trace,
     )
     ledger.execute(

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import msgspec
 
-from rookery.engine.callbacks import EXPIRED, Ending
+from rookery.engine.callbacks import EXPIRED, NULL, Ending
 from rookery.engine.ops import CallbackAttempt, RecordCallbacks
 from rookery.http.codeq.limits import RateLimits
 from rookery.http.codeq.records import (
@@ -30,7 +30,6 @@ from rookery.node.ready_hooks import Readiness
 from rookery.store.ready_hooks import ReadyHook
 
 CLAIM_URL: Final = "/v1/codeq/tasks/claim"
-_NULL: Final = msgspec.Raw(b"null")
 
 
 class Notification(msgspec.Struct, rename="camel"):
@@ -67,13 +66,13 @@ class Hooks:
 
     def write_ending(self, ending: Ending, now: int) -> Letter:
         """The result callback of a task."""
-        face = read_face(None if ending.face is None else bytes(ending.face))
+        face = read_face(None if ending.face == NULL else bytes(ending.face))
         is_completed = ending.state == COMPLETED
         callback = Callback(
             task_id=ending.job_id,
             event_type=command_in(ending.queue, face),
             status=STATUS_COMPLETED if is_completed else STATUS_FAILED,
-            result=_NULL if ending.result is None or not _has_result(ending) else ending.result,
+            result=ending.result if _has_result(ending) else NULL,
             error=(face.error or "") if is_completed else _error(ending),
             artifacts=(face.artifacts or None) if _has_result(ending) else None,
             completed_at=local_time(ending.at, self._settings.timezone),
