@@ -6,7 +6,7 @@ import pytest
 from rookery.engine.callbacks import Ending
 from rookery.engine.ledger import Fate
 from rookery.engine.ops import CallbackAttempt, Cancel, Claim, RecordCallbacks
-from rookery.store.callbacks import read_next_callbacks, read_waiting_hosts
+from rookery.store.callbacks import read_ending, read_next_callbacks, read_waiting_hosts
 from tests.unit.workbench import Workbench
 
 URL = "http://There.example:81/done?task=1"
@@ -16,6 +16,13 @@ def outbox(bench: Workbench) -> list[tuple[int, int, int]]:
     """Ids, attempts and when each entry is due, from now."""
     rows = bench.rows("SELECT id, attempts, due_at FROM outbox WHERE kind = 'callback' ORDER BY id")
     return [(id, attempts, due_at - bench.now) for id, attempts, due_at in rows]
+
+
+def endings(bench: Workbench, host: str) -> list[Ending]:
+    """What waits for a host."""
+    db = bench.machine.connection
+    texts = [read_ending(db, due.outbox_id) for due in read_next_callbacks(db, host, 10)]
+    return [msgspec.json.decode(text or "", type=Ending) for text in texts]
 
 
 def ended(bench: Workbench, count: int = 1, url: str = URL) -> list[int]:
@@ -79,8 +86,7 @@ def test_entries_of_one_host_stand_in_one_line_whatever_their_paths(bench: Workb
     db = bench.machine.connection
 
     assert [host.id for host in read_waiting_hosts(db)] == ["http://b", "https://a:81"]
-    endings = [msgspec.json.decode(due.ending, type=Ending) for due in read_next_callbacks(db, "http://b", 10)]
-    assert [ending.url for ending in endings] == ["http://b/1", "http://B/2", "http://b"]
+    assert [ending.url for ending in endings(bench, "http://b")] == ["http://b/1", "http://B/2", "http://b"]
 
 
 def test_nobody_waits_in_an_empty_outbox(bench: Workbench) -> None:
@@ -122,8 +128,7 @@ def test_an_expired_job_is_told_to_have_expired(bench: Workbench) -> None:
     bench.add(callback=URL, expire_after="1s")
     bench.tick(1000)
 
-    (due,) = read_next_callbacks(bench.machine.connection, "http://there.example:81", 10)
-    ending = msgspec.json.decode(due.ending, type=Ending)
+    (ending,) = endings(bench, "http://there.example:81")
     assert (ending.state, ending.error, ending.by_result) == ("expired", "expired", False)
 
 

@@ -14,7 +14,7 @@ from rookery.node.batcher import Batcher
 from rookery.node.clock import Clock
 from rookery.node.courier import Courier, Letter, Reply
 from rookery.node.dispatch import Dispatcher, Done
-from rookery.store.callbacks import DueCallback, Host, read_next_callbacks, read_waiting_hosts
+from rookery.store.callbacks import DueCallback, Host, read_ending, read_next_callbacks, read_waiting_hosts
 
 logger = logging.getLogger(__name__)
 
@@ -76,7 +76,10 @@ class Callbacks(Dispatcher[Host, DueCallback, Outcome]):
     async def _attempt(self, recipient: Host, entry: DueCallback) -> tuple[Outcome, bool | None]:
         ending = None
         try:
-            ending = _decoder.decode(entry.ending)
+            text = read_ending(self._reader, entry.outbox_id)
+            if text is None:
+                return Outcome(CallbackAttempt(entry.outbox_id), None), None
+            ending = _decoder.decode(text)
             wait = 0 if entry.outbox_id in self._in_turn else self._face.callback_turn(ending.url)
             if wait > 0:
                 self._in_turn.add(entry.outbox_id)

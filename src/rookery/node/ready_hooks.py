@@ -77,6 +77,7 @@ class ReadyHooks:
         self._turns: Counter[tuple[str, str]] = Counter()
         self._under_way: set[asyncio.Task[None]] = set()
         self._room = asyncio.Semaphore(MOST_AT_A_TIME)
+        self._is_stopped = False
 
     def start(self) -> None:
         """Find out who wants to hear."""
@@ -84,13 +85,15 @@ class ReadyHooks:
 
     async def stop(self) -> None:
         """Leave off what is under way."""
-        self._hooks = []
+        self._is_stopped = True
         for task in self._under_way:
             task.cancel()
         await asyncio.gather(*self._under_way, return_exceptions=True)
 
     def look(self) -> None:
         """After a commit: tell of the queues that it has made ready."""
+        if self._is_stopped:
+            return
         if self._machine.has_new_hooks:
             self._is_outdated = True
             if not self._hooks:

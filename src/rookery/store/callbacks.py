@@ -16,11 +16,10 @@ class Host(msgspec.Struct, frozen=True):
 
 
 class DueCallback(msgspec.Struct, frozen=True):
-    """What is to be told, and when."""
+    """When something is to be told. What that is, is read when it is: it may be large."""
 
     outbox_id: int
     due_at: int
-    ending: str
 
 
 def read_waiting_hosts(db: apsw.Connection) -> list[Host]:
@@ -41,7 +40,13 @@ def read_waiting_hosts(db: apsw.Connection) -> list[Host]:
 def read_next_callbacks(db: apsw.Connection, host: str, limit: int) -> list[DueCallback]:
     """What waits for a host, what is due first in front."""
     rows = db.execute(
-        "SELECT id, due_at, body FROM outbox WHERE kind = ? AND target = ? ORDER BY due_at, id LIMIT ?",
+        "SELECT id, due_at FROM outbox WHERE kind = ? AND target = ? ORDER BY due_at, id LIMIT ?",
         (KIND, host, limit),
     )
     return [DueCallback(*row) for row in rows]
+
+
+def read_ending(db: apsw.Connection, outbox_id: int) -> str | None:
+    """What is to be told, as JSON; None if that is done."""
+    ending: str | None = db.execute("SELECT body FROM outbox WHERE id = ? AND kind = ?", (outbox_id, KIND)).get
+    return ending
