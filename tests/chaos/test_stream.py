@@ -9,7 +9,7 @@ from typing import Any
 
 from rookery.client.errors import RookeryError
 from rookery.client.records import FetchedJob
-from rookery.client.stream import Answer, Stream, connect
+from rookery.client.transport.stream import Answer, Stream, connect
 from tests.conftest import Api, ServerProcess
 
 JOBS = 600

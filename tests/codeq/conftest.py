@@ -27,7 +27,7 @@ class Codeq:
         return Codeq(self.server, token)
 
     def call(self, method: str, path: str, **options: Any) -> httpx.Response:
-        headers = {} if self.token is None else {"Authorization": f"Bearer {self.token}"}
+        headers = {} if self.token is None else {"Authorization": f"Bearer {self.token}".encode()}
         options["headers"] = headers | options.get("headers", {})
         return self.server.http.request(method, BASE + path, **options)
 

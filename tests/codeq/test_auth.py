@@ -184,7 +184,7 @@ def test_a_worker_may_handle_what_its_token_says_letter_by_letter() -> None:
     assert caller.scopes == {"codeq:claim", "codeq:result"}
     assert caller.may_handle("Email")
     assert not caller.may_handle("email")
-    assert not caller.handles_all
+    assert not caller.may_handle("*")
     assert admit("worker", "Bearer all", BOTH).may_handle("email")
 
 

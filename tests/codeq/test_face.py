@@ -11,7 +11,7 @@ from tests.conftest import ServerProcess
 
 def test_an_unknown_path_is_404_in_codeqs_words(open_codeq: Codeq) -> None:
     for path in ("", "/", "/nothing", "/admin", "/admin/queues/a/b"):
-        assert_error(open_codeq.get(path), 404)
+        assert_error(open_codeq.get(path), 404, "not found")
 
 
 def test_a_wrong_method_is_405_in_codeqs_words(open_codeq: Codeq) -> None:

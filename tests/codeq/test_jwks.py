@@ -1,6 +1,7 @@
 """Tokens that an identity service has signed."""
 
 import asyncio
+import socket
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -209,3 +210,33 @@ def test_a_server_takes_signed_tokens(identity: IdentityService, start_codeq: St
     assert codeq.like(sign(good)).get("/admin/queues", headers={"X-Role": "ADMIN"}).status_code == 200
     assert_error(codeq.like(sign({"aud": "codeq", "role": "ADMIN"})).get("/admin/queues"), 401)
     assert identity.fetches == 1
+
+
+def test_an_identity_service_that_never_answers_is_not_waited_for(
+    identity: IdentityService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rookery.http.codeq.jwks.FETCH_TIMEOUT", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        outcome = admit(identity, "worker", sign(WORKER), WORKER_JWKS_URL=url)
+    assert outcome == ["the keys that tokens are signed with cannot be fetched"]
+
+
+def test_the_last_keys_are_good_for_a_while_when_there_are_no_newer_ones(
+    identity: IdentityService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = read_settings({f"CODEQ_{name}": value for name, value in variables(identity).items()})
+    headers = {b"authorization": f"Bearer {sign(WORKER)}".encode()}
+
+    async def come() -> None:
+        guard = Guard(settings, is_open=False)
+        await guard.admit("worker", headers)
+        identity.body = b"out of order"
+        monkeypatch.setattr("rookery.http.codeq.jwks.FRESH", -1)
+        assert (await guard.admit("worker", headers)).subject == "w1"
+        monkeypatch.setattr("rookery.http.codeq.jwks.LAST", -1)
+        with pytest.raises(CodeqError, match="cannot be fetched"):
+            await guard.admit("worker", headers)
+
+    asyncio.run(come())
+    assert identity.fetches == 3

@@ -2,9 +2,11 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -124,6 +126,7 @@ def test_what_this_server_has_flags_for_is_worth_a_remark() -> None:
         ("IDENTITY_JWKS_URL", "ftp://x/y"),
         ("WORKER_JWKS_URL", "keys.json"),
         ("IDENTITY_SERVICE_URL", "http://"),
+        ("IDENTITY_SERVICE_URL", "http://me:secret@host"),
         ("PRODUCER_AUTH_PROVIDER", "ldap"),
         ("WORKER_AUTH_CONFIG", '"w"'),
     ],
@@ -194,8 +197,14 @@ def test_a_fault_in_tokens_does_not_show_them() -> None:
 
 
 def test_a_workers_token_that_no_worker_can_use_is_worth_a_remark() -> None:
-    (remark,) = read(WORKER_AUTH_PROVIDER="static", WORKER_AUTH_CONFIG='["w"]').remarks
+    remark = read(**STATIC | {"WORKER_AUTH_CONFIG": '["w"]'}).remarks[0]
     assert "no eventTypes and no scopes" in remark
+
+
+def test_that_one_side_is_open_is_worth_a_remark() -> None:
+    (remark,) = read(PRODUCER_AUTH_PROVIDER="static", PRODUCER_AUTH_CONFIG='"t"').remarks
+    assert remark.startswith("CODEQ_WORKER_AUTH_PROVIDER is not set: workers need no token")
+    assert read(**STATIC).remarks == ()
 
 
 def test_a_url_of_keys_makes_a_provider() -> None:
@@ -241,6 +250,27 @@ def test_outside_dev_nothing_that_keeps_strangers_out_may_be_missing() -> None:
     assert fault.startswith("CODEQ_WORKER_ISSUER")
     assert not read(ENV="prod", WORKER_ISSUER="i", **keys).is_dev
     assert not read(ENV="prod", WEBHOOK_HMAC_SECRET="s", **STATIC).is_dev
+
+
+class Asked(dict[str, str]):
+    """An environment that remembers what it was asked for."""
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+
+    def get(self, name: str, default: Any = None) -> Any:
+        self.names.add(name)
+        return default
+
+
+def test_the_guide_has_every_variable_and_no_other() -> None:
+    guide = (Path(__file__).parents[2] / "docs/codeq.md").read_text()
+    asked = Asked()
+    read_settings(asked)
+    limits = {name for name in asked.names if name.startswith("CODEQ_RATE_LIMIT_")}
+    tracing = {name for name in asked.names if name.startswith("CODEQ_TRACING_")}
+    named = set(re.findall(r"CODEQ_[A-Z0-9_]*[A-Z0-9]", guide))
+    assert named - {"CODEQ_RATE_LIMIT", "CODEQ_TRACING"} - limits == asked.names - limits - tracing
 
 
 def run_server(tmp_path: Path, variables: dict[str, str], *flags: str) -> subprocess.CompletedProcess[str]:

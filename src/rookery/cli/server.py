@@ -195,7 +195,9 @@ def _codeq() -> CodeqSettings:
     try:
         settings = read_settings(os.environ)
     except BadSettings as faults:
-        raise click.ClickException(f"{faults} (--codeq=off serves no codeQ API)") from None
+        raise click.ClickException(
+            f"{faults}\nWith --codeq=off there is no codeQ API, and none of these is read."
+        ) from None
     for remark in settings.remarks:
         logger.warning("%s", remark)
     return settings

@@ -16,6 +16,7 @@ from rookery.http import (
     backup,
     bulk,
     cluster,
+    fetch,
     fulltext,
     joblogs,
     jobs,
@@ -47,6 +48,7 @@ logger = logging.getLogger(__name__)
 
 API_ROUTES: Final = [
     *produce.ROUTES,
+    *fetch.ROUTES,
     *work.ROUTES,
     *stream.ROUTES,
     *jobs.ROUTES,

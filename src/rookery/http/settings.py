@@ -28,3 +28,8 @@ class HttpSettings(msgspec.Struct, frozen=True):
     """Whether only the host itself can reach the server."""
     codeq: CodeqSettings | None = None
     """How the codeQ API behaves, if it is served."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is no credential that callers could be asked for."""
+        return self.admin_password is None

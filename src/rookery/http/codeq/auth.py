@@ -45,11 +45,6 @@ class Caller(msgspec.Struct, frozen=True):
         """Whether the caller may have tasks of a command, spelled like this."""
         return ALL in self.event_types or command in self.event_types
 
-    @property
-    def handles_all(self) -> bool:
-        """Whether the caller may have tasks of every command."""
-        return ALL in self.event_types
-
 
 class Tokens(Protocol):
     """Knows the tokens of one side."""

@@ -43,7 +43,7 @@ class CodeqFace:
         self._node = node
         self._http_settings = http_settings
         self._settings = settings
-        self._guard = Guard(settings, is_open=http_settings.admin_password is None)
+        self._guard = Guard(settings, is_open=http_settings.is_open)
         self._limits = RateLimits(settings, node.measures.rate_limit_hits)
         self._artifacts = Artifacts(settings)
         node.serve(Hooks(settings, self._limits))
@@ -100,4 +100,5 @@ def _answer_to(error: Exception, scope: Scope) -> Answer:
         headers = ((b"retry-after", retry_after_seconds(told)),)
     elif told.status == 413:
         headers = ((b"connection", b"close"),)
-    return Answer(told.status, CodeqError(told.status, told.message).body(), headers=headers)
+    text = "not found" if told.status == 404 else told.message
+    return Answer(told.status, CodeqError(told.status, text).body(), headers=headers)

@@ -158,6 +158,11 @@ def read_settings(environ: Mapping[str, str]) -> CodeqSettings:
         env.faults += _missing_outside_dev(settings)
     if env.faults:
         raise BadSettings("\n".join(env.faults))
+    if (settings.producer is None) != (settings.worker is None):
+        side = "producer" if settings.producer is None else "worker"
+        env.remarks.append(
+            f"{PREFIX}{side.upper()}_AUTH_PROVIDER is not set: {side}s need no token unless there is an admin password"
+        )
     env.remarks += [f"{PREFIX}{name} means nothing here: {why}" for name, why in ELSEWHERE.items() if env.text(name)]
     return msgspec.structs.replace(settings, remarks=tuple(env.remarks))
 
@@ -282,7 +287,8 @@ def _missing_outside_dev(settings: CodeqSettings) -> list[str]:
 def _is_url(text: str) -> bool:
     try:
         url = urlsplit(text)
-        return url.scheme in ("http", "https") and bool(url.hostname) and url.port != 0 and text.isascii()
+        is_address = bool(url.hostname) and url.port != 0 and "@" not in url.netloc
+        return url.scheme in ("http", "https") and is_address and text.isascii()
     except ValueError:
         return False
 
