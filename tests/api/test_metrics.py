@@ -96,7 +96,7 @@ def test_the_guide_names_every_series_and_no_other(api: Api, queue: str) -> None
     finish_job(api, queue)
     guide = (Path(__file__).parents[2] / "docs/metrics.md").read_text()
     shown = re.findall(r"^# TYPE (\w+)", scrape(api).text, re.MULTILINE)
-    assert sorted(set(re.findall(r"`(rookery_\w+)`", guide))) == sorted(shown)
+    assert sorted(set(re.findall(r"`((?:rookery|codeq)_\w+)`", guide))) == sorted(shown)
     assert "_created" not in scrape(api).text
 
 

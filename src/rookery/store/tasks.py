@@ -87,11 +87,6 @@ def has_task(db: apsw.Connection, job_id: str, namespace: str) -> bool:
     return db.execute(sql, (job_id, namespace)).get is not None
 
 
-def queues_of(db: apsw.Connection, namespace: str) -> list[str]:
-    """The stored names of a namespace's queues."""
-    return [name for (name,) in db.execute("SELECT name FROM queue WHERE namespace = ? ORDER BY name", (namespace,))]
-
-
 def find_unchanged(db: apsw.Connection, namespace: str, since: int, limit: int) -> list[str]:
     """The ids of tasks that nothing has happened to after `since`, the oldest first."""
     rows = db.execute(

@@ -31,7 +31,8 @@ from rookery.http.codeq.records import MAX_ATTEMPTS, STATUS_IN_PROGRESS, Task, l
 from rookery.http.codeq.tasks import INVALID_BODY
 from rookery.model.backoff import LONGEST_DELAY
 from rookery.model.job import ACTIVE
-from rookery.store.tasks import TaskRow, has_task, queues_of, read_tasks
+from rookery.store.depths import read_depths
+from rookery.store.tasks import TaskRow, has_task, read_tasks
 
 LONGEST_WAIT: Final = 30
 MOST_CLAIMED: Final = 10
@@ -124,7 +125,7 @@ def _queues(call: CodeqCall, request: ClaimRequest) -> tuple[str, ...]:
 
 
 def _known_queues(call: CodeqCall) -> tuple[str, ...]:
-    names = queues_of(call.node.reader, call.namespace)
+    names = [depth.name for depth in read_depths(call.node.reader, call.namespace)]
     return tuple([name for name in names if command_of(call.namespace, name) is not None])
 
 

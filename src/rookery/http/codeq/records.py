@@ -7,7 +7,8 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from rookery.http.codeq.names import command_of, queue_of
-from rookery.model.job import ACTIVE, CANCELLED, COMPLETED, DEAD, NORMAL_RANK, PENDING, RETRYING, SCHEDULED
+from rookery.http.codeq.priorities import priority_of
+from rookery.model.job import ACTIVE, CANCELLED, COMPLETED, DEAD, PENDING, RETRYING, SCHEDULED
 from rookery.model.names import namespace_of, shown_name
 from rookery.store.tasks import TaskRow
 
@@ -24,7 +25,6 @@ STATUSES: Final = {
     CANCELLED: STATUS_FAILED,
 }
 """By the state of the job; every other state is one of waiting."""
-HIGHEST_PRIORITY: Final = 9
 MAX_ATTEMPTS: Final = "MAX_ATTEMPTS"
 _RESULT_KEY: Final = "codeq:results"
 _LOCATIONS: Final = {
@@ -117,7 +117,7 @@ def task_of(row: TaskRow, zone: ZoneInfo) -> Task:
         id=row.id,
         command=command_in(row.queue, face),
         payload=row.payload,
-        priority=min(max(0, NORMAL_RANK - row.rank), HIGHEST_PRIORITY),
+        priority=priority_of(row.rank),
         webhook=row.callback or "",
         status=STATUSES.get(row.state, STATUS_PENDING),
         worker_id=(row.worker_id or "") if is_active else "",

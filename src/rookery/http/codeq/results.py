@@ -85,20 +85,33 @@ async def submit_many(call: CodeqCall) -> Answer:
     """Many results; each stands alone, in the order given."""
     request = await call.read(_many_decoder, limit=LARGE_BODY)
     check_count(request.results)
-    items = await asyncio.gather(*[_submit_one(call, raw) for raw in request.results or ()])
+    checked = [await _checked_one(raw) for raw in request.results or ()]
+    # Begun in their order: of two results of one task the first is taken.
+    items = await asyncio.gather(*[_submit_one(call, task_id, submission) for task_id, submission in checked])
     return json_answer({"results": items})
 
 
-async def _submit_one(call: CodeqCall, raw: Raw) -> BatchItem:
-    task_id = ""
+async def _checked_one(raw: Raw) -> tuple[str, Submission | str]:
+    """The task that one of many results is of, and the result or what is wrong with it."""
     try:
         request = _decoder.decode(raw)
-        task_id = request.task_id or ""
-        return BatchItem(task_id, await _submit(call, task_id, await _checked(request)))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return BatchItem(task_id, error=INVALID_BODY)
+        return "", INVALID_BODY
+    try:
+        return request.task_id or "", await _checked(request)
+    except CodeqError as fault:
+        return request.task_id or "", fault.text
+
+
+async def _submit_one(call: CodeqCall, task_id: str, submission: Submission | str) -> BatchItem:
+    if isinstance(submission, str):
+        return BatchItem(task_id, error=submission)
+    try:
+        return BatchItem(task_id, await _submit(call, task_id, submission))
     except CodeqError as fault:
         return BatchItem(task_id, error=fault.text)
+    except (Overloaded, StorageDown) as fault:
+        return BatchItem(task_id, error=str(fault))
 
 
 async def _checked(request: ResultRequest) -> Submission:

@@ -10,8 +10,8 @@ from rookery.engine.ops import Bulk, BulkDone, Enqueue, Enqueued, IdempotencyKey
 from rookery.http.call import LARGE_BODY, Answer, json_answer
 from rookery.http.codeq.call import CodeqCall, Route
 from rookery.http.codeq.errors import CodeqError
+from rookery.http.codeq.priorities import rank_for
 from rookery.http.codeq.records import (
-    HIGHEST_PRIORITY,
     STATUS_PENDING,
     STATUSES,
     Face,
@@ -24,7 +24,7 @@ from rookery.http.errors import ApiError
 from rookery.http.produce import check_size
 from rookery.http.values import LARGEST_COUNT, Raw, given_json
 from rookery.model.instants import LATEST, BadInstant, parse_bound
-from rookery.model.job import NORMAL_RANK, PENDING, SCHEDULED, STATES
+from rookery.model.job import PENDING, SCHEDULED, STATES
 from rookery.node.addresses import form_fault
 from rookery.node.batcher import resolver
 from rookery.store.filters import JobFilter
@@ -125,7 +125,7 @@ def enqueue_of(call: CodeqCall, task: NewTask) -> Enqueue:
         queue=call.queue(command),
         payload=payload,
         id=str(uuid4()),
-        rank=NORMAL_RANK - min(max(0, task.priority or 0), HIGHEST_PRIORITY),
+        rank=rank_for(task.priority or 0),
         max_retries=min(attempts if attempts > 0 else settings.max_attempts_default, LARGEST_COUNT),
         backoff=backoff,
         base_delay=base_delay,
@@ -202,7 +202,9 @@ async def _create_all(call: CodeqCall, ops: list[Enqueue]) -> list[Task | str]:
         future = asyncio.get_running_loop().create_future()
         call.node.send_more(op, resolver(future))
         futures.append(future)
-    results: list[Enqueued | Refusal] = await asyncio.gather(*futures)
+    results: list[Enqueued | Refusal | BaseException] = await asyncio.gather(*futures, return_exceptions=True)
+    if all(isinstance(result, BaseException) for result in results):
+        await futures[0]
     created = call.node.measures.face_work.created
     for op, result in zip(ops, results, strict=True):
         if isinstance(result, Enqueued) and result.jobs[0].status in (PENDING, SCHEDULED):
@@ -215,9 +217,11 @@ async def _create_all(call: CodeqCall, ops: list[Enqueue]) -> list[Task | str]:
     ]
 
 
-def _fault(result: Enqueued | Refusal) -> str:
-    """Why there is no task to show: it was refused, or deleted by somebody before it could be read."""
-    return result.message if isinstance(result, Refusal) else "not found"
+def _fault(result: Enqueued | Refusal | BaseException) -> str:
+    """Why there is no task to show: it was not taken, or deleted by somebody before it could be read."""
+    if isinstance(result, Enqueued):
+        return "not found"
+    return result.message if isinstance(result, Refusal) else str(result)
 
 
 async def get(call: CodeqCall) -> Answer:
