@@ -1,6 +1,8 @@
 """Artifacts of results: links, contents that are kept and served, names that lead nowhere else."""
 
+import asyncio
 import base64
+import json
 import re
 import subprocess
 import sys
@@ -13,6 +15,14 @@ import httpx
 import pytest
 from botocore.config import Config
 
+from rookery.engine.ops import Cancel, Claim, Enqueue, NewJob
+from rookery.http.call import Answer
+from rookery.http.codeq.blobs import LocalBlobs
+from rookery.http.codeq.face import CodeqFace
+from rookery.http.codeq.settings import CodeqSettings
+from rookery.http.settings import HttpSettings
+from rookery.http.visit import Visit
+from rookery.node.node import Node, NodeSettings
 from tests.codeq.conftest import Codeq, StartCodeq, assert_error, codeq_variables
 from tests.codeq.steps import Record, complete, create, take, task
 from tests.conftest import ServerProcess, wait_for
@@ -243,6 +253,60 @@ def test_what_cannot_be_written_keeps_the_task_as_it_is(codeq: Codeq, folder: Pa
     assert task(codeq, task_id)["status"] == "IN_PROGRESS"
     (folder / "results" / task_id).unlink()
     assert submit(codeq, task_id, *contents).status_code == 200
+
+
+class Meddler(LocalBlobs):
+    """Keeps contents, but only after somebody has done something to their task."""
+
+    def __init__(self, root: Path, meddle: Callable[[str], None]) -> None:
+        super().__init__(root)
+        self._meddle = meddle
+
+    def write(self, task_id: str, name: str, content: bytes) -> None:
+        super().write(task_id, name, content)
+        self._meddle(task_id)
+
+
+def test_contents_are_gone_again_if_the_task_was_lost_while_they_were_written(tmp_path: Path) -> None:
+    folder = tmp_path / "kept"
+
+    async def lose_task() -> Answer:
+        node = Node(NodeSettings(tmp_path / "data"))
+        node.start()
+        loop = asyncio.get_running_loop()
+
+        def cancel(task_id: str) -> None:
+            asyncio.run_coroutine_threadsafe(_submit(node, Cancel(job_id=task_id)), loop).result(10)
+
+        face = CodeqFace(node, HttpSettings(), CodeqSettings(local_artifacts_dir=folder))
+        face._artifacts._blobs = Meddler(folder, cancel)
+        try:
+            await node.submit(Enqueue(jobs=[NewJob(queue="c", id="t")]))
+            await node.submit(Claim(queues=("c",), worker_id="anonymous"))
+            body = {"status": "COMPLETED", "result": {}, "artifacts": [{"name": "a/b", "contentBase64": "aGVsbG8="}]}
+            return await _ask(face, "/v1/codeq/tasks/t/result", body)
+        finally:
+            await node.stop()
+
+    answer = asyncio.run(lose_task())
+
+    assert (answer.status, json.loads(answer.body)) == (409, {"error": "not-in-progress"})
+    assert list((folder / "results").iterdir()) == []
+
+
+async def _submit(node: Node, op: Cancel) -> Any:
+    return await node.submit(op)
+
+
+async def _ask(face: CodeqFace, path: str, body: Any) -> Answer:
+    messages = [{"type": "http.request", "body": json.dumps(body).encode()}]
+
+    async def receive() -> dict[str, Any]:
+        return messages.pop() if messages else await asyncio.Event().wait() or {}
+
+    scope = {"method": "POST", "path": path, "raw_path": path.encode(), "query_string": b"", "headers": []}
+    traffic = face._node.measures.traffic
+    return await face.answer(scope, receive, Visit(traffic, traffic.of_others("POST"), 0.0))
 
 
 # --- how long they stay

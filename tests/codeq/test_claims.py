@@ -227,6 +227,23 @@ def test_a_caller_who_goes_away_while_waiting_takes_no_task_along(
     assert (claimed["id"], claimed["attempts"]) == (created["id"], 1)
 
 
+def test_a_caller_who_goes_away_before_the_answer_takes_no_task_along(codeq: Codeq, queue: str) -> None:
+    created = create(codeq, queue)
+    name = f"gone-{queue[:40]}"
+    body = json.dumps({"commands": [queue]}).encode()
+    url = httpx.URL(codeq.server.url)
+    with codeq.server.frozen(), socket.create_connection((url.host, url.port)) as caller:
+        caller.sendall(
+            b"POST /v1/codeq/tasks/claim HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n" % name.encode()
+            + b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
+        )
+        caller.close()
+
+    wait_for(lambda: is_waiting(codeq, name))
+    claimed = take(codeq.like("w1"), queue)
+    assert (claimed["id"], claimed["attempts"]) == (created["id"], 1)
+
+
 # --- several at once
 
 

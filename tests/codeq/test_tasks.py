@@ -135,6 +135,7 @@ def test_any_text_can_be_a_command(codeq: Codeq, command: str) -> None:
         ('{"command":"c"}', "invalid body"),
         ('{"command":"c","payload":null}', "invalid body"),
         ('{"command":7,"payload":{}}', "invalid body"),
+        ('{"command":"c","payload":"\\ud800"}', "invalid body"),
         ('{"command":"c","payload":{},"priority":"high"}', "invalid body"),
         ('{"command":"c","payload":' + "[" * 250 + "]" * 250 + "}", "invalid body"),
         ('{"payload":{}}', "invalid command"),
@@ -365,6 +366,32 @@ def test_what_is_retried_natively_has_all_its_attempts_again(codeq: Codeq, api: 
     assert shown["status"] == "PENDING"
     assert not {"error", "attempts"} & shown.keys()
     assert take(codeq, queue)["attempts"] == 1
+
+
+def test_a_backup_brings_tasks_back_as_they_were(start_codeq: StartCodeq) -> None:
+    source, target = start_codeq({}, data="source"), start_codeq({}, data="target")
+    hook, command = "http://127.0.0.1:9/hook", "Some::Command"
+    ids = [create(source, command, {"n": n}, webhook=hook, maxAttempts=1)["id"] for n in range(4)]
+    for _ in range(3):
+        take(source, command)
+    complete(source, ids[0], artifacts=[{"name": "a", "url": "http://a/"}])
+    source.post(f"/tasks/{ids[1]}/result", {"status": "FAILED", "error": "no"})
+    source.post(f"/tasks/{ids[2]}/nack", {"reason": "tired"})
+
+    document = Api(source.server).get("/admin/backup").json()
+    assert Api(target.server).post("/admin/restore", document).status_code == 200
+
+    for task_id in ids:
+        assert task(target, task_id) | {"updatedAt": ""} == task(source, task_id) | {"updatedAt": ""}
+    for task_id in ids[:2]:
+        results = [codeq.get(f"/tasks/{task_id}/result").json()["result"] for codeq in (source, target)]
+        assert results[0] == results[1]
+    assert target.stats(command) == source.stats(command)
+
+    document["jobs"][0]["internal"]["callback"] = "ftp://nowhere/"
+    refused = Api(target.server).post("/admin/restore", document)
+    assert refused.status_code == 400
+    assert "callback" in refused.json()["error"]
 
 
 # --- for admins

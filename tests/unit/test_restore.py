@@ -184,6 +184,19 @@ def test_a_job_that_is_due_by_order_keeps_its_place(bench: Workbench) -> None:
     assert bench.claimed_ids() == ["first", "second"]
 
 
+def test_a_job_that_failed_by_its_result_did_so_for_good(bench: Workbench) -> None:
+    restore(bench, old("dead", "dead", by_result=True, face='{"a":1}', callback="http://there/"))
+    restore(bench, old("pending", "pending", by_result=True))
+
+    assert bench.rows("SELECT dead, dead_by_result FROM queue") == [(1, 1)]
+    assert bench.rows("SELECT id, by_result, face, callback FROM job ORDER BY seq") == [
+        ("dead", 1, '{"a":1}', "http://there/"),
+        ("pending", 0, None, None),
+    ]
+    bench.do(Retry(job_id="dead"))
+    assert bench.rows("SELECT dead, dead_by_result FROM queue") == [(0, 0)]
+
+
 def test_retries_go_on_where_they_were(bench: Workbench) -> None:
     restore(bench, old(attempt=2, failures=2, max_retries=3))
 

@@ -678,6 +678,7 @@ class OldJob(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     failures: int = 0
     lost_leases: int = 0
     was_completed: bool = False
+    by_result: bool = False
     started_at: int | None = None
     completed_at: int | None = None
     failed_at: int | None = None

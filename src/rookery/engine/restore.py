@@ -27,7 +27,7 @@ from rookery.engine.ops import (
     SavedSchedule,
     Throttle,
 )
-from rookery.model.job import ACTIVE, COMPLETED, HELD, PENDING, TERMINAL, WAITING
+from rookery.model.job import ACTIVE, COMPLETED, DEAD, HELD, PENDING, TERMINAL, WAITING
 from rookery.model.names import namespace_of
 from rookery.store.schedules import named_schedule
 
@@ -102,6 +102,7 @@ def _restore_job(ledger: Ledger, op: RestoreJobs, old: OldJob) -> None:
     queue.enqueued += 1
     queue.told_enqueued += 1
     queue.blocked += bool(waiting_on) and state == PENDING
+    queue.dead_by_result += columns["by_result"]
     ledger.touch(queue)
     ledger.emit("restored", job_id, queue.name)
 
@@ -110,6 +111,7 @@ def _past(ledger: Ledger, old: OldJob, state: str) -> dict[str, Any]:
     """What is different from a new job."""
     past = {name: getattr(old, name) for name in _KEPT}
     past["was_completed"] = old.was_completed or state == COMPLETED
+    past["by_result"] = int(old.by_result and state == DEAD)
     if state != COMPLETED:
         past["completed_at"] = None
     if state == HELD:

@@ -245,6 +245,7 @@ def _old_job(call: Call, caller: str, record: JobRecord, now: int) -> OldJob:
         failures=count(internal.failures, 0, "internal.failures"),
         lost_leases=count(internal.lost_leases, 0, "internal.lost_leases"),
         was_completed=internal.was_completed,
+        by_result=internal.by_result,
         started_at=_time(record.started_at, "started_at"),
         completed_at=_time(record.completed_at, "completed_at"),
         failed_at=_time(record.failed_at, "failed_at"),
@@ -289,12 +290,21 @@ def _new_job(call: Call, record: JobRecord, internal: Internal) -> NewJob:
     if new.on_lost_lease not in _ON_LOST_LEASE:
         raise invalid(f"internal.on_lost_lease must be one of {', '.join(_ON_LOST_LEASE)}")
     new.order_by_due, new.trace = internal.order_by_due, internal.trace
+    new.face = None if internal.face is None else json_text(internal.face)
+    new.callback = _callback(call, internal.callback)
     if record.agent is not None and new.agent is not None:
         agent = msgspec.json.decode(new.agent, type=Agent)
         agent.iteration = count(record.agent.iteration, 1, "agent.iteration")
         agent.total_cost_usd = min(max(0.0, record.agent.total_cost_usd or 0.0), HIGHEST_COST)
         new.agent = json_text(agent)
     return new
+
+
+def _callback(call: Call, url: str | None) -> str | None:
+    fault = None if url is None else call.node.webhooks.url_fault(url)
+    if fault is not None:
+        raise invalid(f"internal.callback {fault}")
+    return url
 
 
 def _old_error(number: int, record: ErrorRecord, now: int) -> OldError:

@@ -34,6 +34,9 @@ class Internal(msgspec.Struct, omit_defaults=True):
     trace: Annotated[str | None, msgspec.Meta(description="`traceparent` of its maker")] = None
     unique_until: Annotated[str | None, msgspec.Meta(description="Up to when it holds its unique key")] = None
     gone_dependencies: Annotated[int, msgspec.Meta(description="Dependencies that are gone unfinished")] = 0
+    face: Annotated[dict[str, Any] | None, msgspec.Meta(description="What another API keeps with it")] = None
+    callback: Annotated[str | None, msgspec.Meta(description="The URL that is told how it ended")] = None
+    by_result: Annotated[bool, msgspec.Meta(description="It is dead because its result says so")] = False
 
 
 class BackedUpJob(JobView):
@@ -103,6 +106,9 @@ _INTERNAL_COLUMNS: Final = (
     "unique_lock.expires_at",
     "job.waiting_on - (SELECT count(*) FROM dependency JOIN job AS other ON other.seq = dependency.dependency "
     "WHERE job.waiting_on > 0 AND dependency.dependent = job.seq)",
+    "job.face",
+    "job.callback",
+    "job.by_result",
 )
 _SELECT_JOBS: Final = f"""
     SELECT {SELECTED}, {", ".join(_INTERNAL_COLUMNS)}
@@ -159,9 +165,11 @@ def _backed_up(row: Row, errors: dict[int, list[ErrorView]], namespace: str) -> 
 
 
 def _internal(row: Row, namespace: str) -> Internal:
-    failures, lost_leases, on_lost_lease, by_due, order_key, was_completed, held_at, maker, trace, until, gone = row[
-        -len(_INTERNAL_COLUMNS) :
+    own = row[-len(_INTERNAL_COLUMNS) :]
+    failures, lost_leases, on_lost_lease, by_due, order_key, was_completed, held_at, maker, trace, until, gone = own[
+        :11
     ]
+    face, callback, by_result = own[11:]
     return Internal(
         failures=failures,
         lost_leases=lost_leases,
@@ -174,6 +182,9 @@ def _internal(row: Row, namespace: str) -> Internal:
         trace=trace,
         unique_until=format_known(until),
         gone_dependencies=gone,
+        face=None if face is None else msgspec.json.decode(face),
+        callback=callback,
+        by_result=bool(by_result),
     )
 
 

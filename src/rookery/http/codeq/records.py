@@ -99,13 +99,16 @@ _NO_FACE: Final = Face()
 
 
 def face_of(row: TaskRow) -> Face:
-    """What is kept with a job; nothing, if it was not made by this face."""
+    """What is kept with a job; nothing, if it was made by another face."""
     return read_face(row.face)
 
 
 def read_face(text: str | bytes | None) -> Face:
     """The same from its text."""
-    return _NO_FACE if text is None else _face_decoder.decode(text)
+    try:
+        return _NO_FACE if text is None else _face_decoder.decode(text)
+    except msgspec.ValidationError:
+        return _NO_FACE
 
 
 def task_of(row: TaskRow, zone: ZoneInfo) -> Task:
