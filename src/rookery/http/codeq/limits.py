@@ -48,5 +48,6 @@ class RateLimits:
         """Count a callback to a URL in any case; in how many milliseconds it may go."""
         buckets = self._buckets.get(WEBHOOK)
         wait = 0.0 if buckets is None else buckets.reserve(url.encode())
-        self._hits[WEBHOOK, CALLBACK] += wait > 0
+        if wait > 0:
+            self._hits[WEBHOOK, CALLBACK] += 1
         return math.ceil(wait * 1000)
