@@ -51,7 +51,7 @@ def test_without_variables_everything_is_as_codeq_has_it() -> None:
     )
     assert (settings.producer, settings.worker, settings.webhook_hmac_secret) == (None, None, "")
     assert (settings.allowed_clock_skew_seconds, settings.allow_producer_as_worker) == (60, False)
-    assert (settings.subscription_min_interval_seconds, settings.subscription_cleanup_interval_seconds) == (5, 60)
+    assert settings.subscription_min_interval_seconds == 5
     assert (
         settings.result_webhook_max_attempts,
         settings.result_webhook_base_backoff_seconds,

@@ -10,6 +10,7 @@ import apsw
 import pytest
 
 from rookery.engine.ops import DeleteWebhook, Enqueue, NewJob, SaveWebhook
+from rookery.node import dispatch
 from rookery.node import webhooks as webhooks_module
 from rookery.node.batcher import Overloaded
 from rookery.node.node import Node, NodeSettings
@@ -62,7 +63,7 @@ def waiting(node: Node, webhook_id: str) -> int:
 def test_those_who_hang_leave_room_for_the_others(
     tmp_path: Path, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(webhooks_module, "MOST_AT_A_TIME", 4)
+    monkeypatch.setattr(dispatch, "MOST_AT_A_TIME", 4)
 
     async def body(node: Node) -> None:
         hanging = [await make_hook(node, receiver.url(f"/hang/{number}")) for number in range(3)]

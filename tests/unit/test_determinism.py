@@ -21,6 +21,7 @@ from rookery.engine.ops import (
     AppendLogs,
     Approve,
     Bulk,
+    CallbackAttempt,
     Cancel,
     Claim,
     ClearQueue,
@@ -38,14 +39,17 @@ from rookery.engine.ops import (
     NewJob,
     NewJobBatch,
     PauseQueue,
+    RecordCallbacks,
     RecordDeliveries,
     Reject,
     Release,
+    RenewReadyHook,
     Requeue,
     ResumeQueue,
     Retry,
     Return,
     SaveWebhook,
+    SubscribeToReady,
     TellWebhooks,
     Throttle,
     Tick,
@@ -77,6 +81,9 @@ def new_jobs() -> st.SearchStrategy[NewJob]:
         chain_config=st.none() | st.just(CHAIN),
         starts_chain=st.booleans(),
         agent=st.none() | st.just("{}"),
+        face=st.none() | st.just("{}"),
+        callback=st.none() | st.just("http://example.com/done"),
+        spelling=st.none() | st.sampled_from(["A", "b"]),
     )
 
 
@@ -88,6 +95,14 @@ deliveries = st.builds(
     event_type=st.just("enqueued"),
     status_code=st.sampled_from([0, 200, 500]),
     duration_ms=st.just(1.0),
+)
+
+
+callback_attempts = st.builds(
+    CallbackAttempt,
+    outbox_id=st.integers(1, 6),
+    succeeded=st.booleans(),
+    postponed_to=st.none() | st.just(START),
 )
 
 
@@ -139,6 +154,17 @@ def operations() -> st.SearchStrategy[list[AnyOperation]]:
         st.builds(DeleteWebhook, webhook_id=hooks),
         st.builds(RecordDeliveries, items=st.lists(deliveries, max_size=3)),
         st.just(TellWebhooks()),
+        st.builds(RecordCallbacks, items=st.lists(callback_attempts, max_size=3), most_attempts=st.integers(1, 2)),
+        st.builds(
+            SubscribeToReady,
+            hook_id=hooks,
+            url=st.just("http://example.com"),
+            queues=st.just({"a": "A"}),
+            mode=st.just("fanout"),
+            min_interval=st.just(1000),
+            lifetime=st.just(1000),
+        ),
+        st.builds(RenewReadyHook, hook_id=hooks, lifetime=st.integers(1000, 2000)),
         st.just(Tick()),
     )
     return st.lists(one, max_size=30)

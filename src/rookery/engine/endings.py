@@ -1,7 +1,7 @@
 """What follows when a job ends: its batch counts it, its chain moves, its dependents go on."""
 
 from rookery.engine import callbacks, chains, dependencies, job_batches, joblogs, unique
-from rookery.engine.jobs import Job, change_state
+from rookery.engine.jobs import Job, change_state, note_fate
 from rookery.engine.jsontext import json_text
 from rookery.engine.ledger import REMOVE_TAGS, Ledger
 from rookery.model.job import CANCELLED, COMPLETED, DEAD, PENDING
@@ -17,10 +17,11 @@ def completed(ledger: Ledger, job: Job, result: str | None, step_status: str, ex
         chains.step_completed(ledger, job, result, step_status, exit_reason)
     if job.has_dependents:
         dependencies.unblock(ledger, job.seq)
+    note_fate(ledger, job, COMPLETED)
     callbacks.call_back(ledger, job, COMPLETED)
 
 
-def bury(ledger: Ledger, job: Job, error: str) -> None:
+def bury(ledger: Ledger, job: Job, error: str, told_as: str = DEAD) -> None:
     """The job is dead of `error`: write that, and let its batch and its chain know."""
     queue = change_state(
         ledger,
@@ -38,7 +39,8 @@ def bury(ledger: Ledger, job: Job, error: str) -> None:
     _ended_badly(ledger, job)
     if chains.is_step(job):
         chains.step_died(ledger, job, error)
-    callbacks.call_back(ledger, job, DEAD, error)
+    note_fate(ledger, job, DEAD)
+    callbacks.call_back(ledger, job, told_as, error)
 
 
 def is_expired(ledger: Ledger, job: Job) -> bool:
@@ -50,7 +52,7 @@ def expire(ledger: Ledger, job: Job) -> None:
     """The job's time is over and nobody works on it: bury it."""
     record_error(ledger, job, "expired")
     ledger.emit("expired", job.id, ledger.queue_of(job.queue).name)
-    bury(ledger, job, "expired")
+    bury(ledger, job, "expired", told_as=callbacks.EXPIRED)
 
 
 def cancel(ledger: Ledger, job: Job, reason: str = "") -> None:
@@ -61,6 +63,7 @@ def cancel(ledger: Ledger, job: Job, reason: str = "") -> None:
     )
     ledger.emit("cancelled", job.id, queue.name, json_text({"reason": reason}) if reason else None)
     _ended_badly(ledger, job)
+    note_fate(ledger, job, CANCELLED)
     callbacks.call_back(ledger, job, CANCELLED, reason)
 
 

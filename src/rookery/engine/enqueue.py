@@ -63,6 +63,8 @@ def create_job(
 ) -> EnqueuedJob:
     """Add one job that nothing speaks against any more, or find the one that holds its unique key."""
     queue = ledger.queue(new.queue)
+    if new.spelling is not None:
+        ledger.spell(queue, new.spelling)
     if new.unique_key is not None:
         holder = unique.holder_of(ledger, queue, new.unique_key)
         if holder is not None:

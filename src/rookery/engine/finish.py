@@ -21,7 +21,7 @@ _LOOK: Final = """
      CROSS JOIN job ON job.id = given.value
      WHERE state = 'active' AND agent IS NULL
        AND unique_key IS NULL AND batch_id IS NULL AND chain_id IS NULL AND has_dependents = 0
-       AND callback IS NULL
+       AND callback IS NULL AND face IS NULL
 """
 _COMPLETE: Final = """
     UPDATE job

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import msgspec
 
-from rookery.engine.ledger import Ledger, Queue
+from rookery.engine.ledger import Fate, Ledger, Queue
 from rookery.engine.ops import Refusal
 from rookery.model.job import DEAD, PENDING, WAITING
 
@@ -45,6 +45,7 @@ class Job(msgspec.Struct):
     chain_step: int | None
     has_dependents: int
     agent: str | None
+    face: str | None
     callback: str | None
     by_result: int
 
@@ -96,6 +97,12 @@ def note_run(ledger: Ledger, job: Job) -> None:
     """The worker of an active job has come to an end with it: note how long that took."""
     if job.started_at is not None:
         ledger.runs.append((ledger.queue_of(job.queue).name, ledger.now - job.started_at))
+
+
+def note_fate(ledger: Ledger, job: Job, what: str) -> None:
+    """Note what became of a job that belongs to another face; of our own, enough is known without."""
+    if job.face is not None:
+        ledger.fates.append(Fate(ledger.queue_of(job.queue).name, what, ledger.now - job.created_at))
 
 
 def keep_for_face(ledger: Ledger, job: Job, addition: str | None) -> None:

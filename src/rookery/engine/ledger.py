@@ -31,6 +31,7 @@ _QUEUE_COLUMNS: Final = (
     "enqueued",
     "failed",
     "dead_by_result",
+    "spelling",
 )
 _SELECT_QUEUE: Final = f"SELECT {', '.join(_QUEUE_COLUMNS)} FROM queue"
 _UPDATE_COUNTS: Final = (
@@ -68,6 +69,18 @@ class Happening(NamedTuple):
     job_ids: list[str]
 
 
+LEASE_LOST: Final = "lease_lost"
+
+
+class Fate(NamedTuple):
+    """What became of a job that belongs to another face, and how long after it was made."""
+
+    queue: str
+    what: str
+    """completed, dead, cancelled, or lease_lost if its worker went silent."""
+    age: int
+
+
 class Queue:
     """A queue: its settings, and how many of its jobs are in which state."""
 
@@ -84,6 +97,7 @@ class Queue:
         "name",
         "paused_at",
         "rate",
+        "spelling",
         "told_enqueued",
         "told_failed",
         "window",
@@ -102,6 +116,7 @@ class Queue:
         self.enqueued: int = row[16]
         self.failed: int = row[17]
         self.dead_by_result: int = row[18]
+        self.spelling: str | None = row[19]
         self.completions = 0
         self.told_enqueued = self.enqueued
         self.told_failed = self.failed
@@ -134,6 +149,9 @@ class Ledger:
         self.logged: dict[str, None] = {}
         self.subscriptions: dict[str, Subscription] = {}
         self.has_deliveries = False
+        self.has_callbacks = False
+        self.has_new_hooks = False
+        self.fates: list[Fate] = []
         self.seen_workers: dict[tuple[str, str], tuple[int, str | None, str]] = {}
         self._new_jobs: list[tuple[Any, ...]] = []
         self._new_tagged: list[tuple[int]] = []
@@ -158,6 +176,9 @@ class Ledger:
         self.ids.advance(self.now, entropy)
         self.events = []
         self.has_deliveries = False
+        self.has_callbacks = False
+        self.has_new_hooks = False
+        self.fates = []
         self.changed = {}
         self.waits = []
         self.runs = []
@@ -184,6 +205,7 @@ class Ledger:
         """The batch was undone: throw away what it brought and every copy of a row, and read them again."""
         self._data_version = -1
         self.events = []
+        self.fates = []
         self.changed = {}
         self.waits = []
         self.runs = []
@@ -263,6 +285,12 @@ class Ledger:
             ).fetchone()
             queue = self._keep(Queue(row))
         return queue
+
+    def spell(self, queue: Queue, spelling: str) -> None:
+        """Keep how a queue's name is written by those who use it, unless that is known already."""
+        if queue.spelling is None:
+            queue.spelling = spelling
+            self.execute("UPDATE queue SET spelling = ? WHERE id = ?", (spelling, queue.id))
 
     def queue_of(self, queue_id: int) -> Queue:
         """The queue that a job's row names."""

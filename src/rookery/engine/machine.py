@@ -12,6 +12,7 @@ import apsw
 
 from rookery.engine import (
     bulk,
+    callbacks,
     claim,
     enqueue,
     fail,
@@ -23,6 +24,7 @@ from rookery.engine import (
     ops,
     outbox,
     queues,
+    ready_hooks,
     release,
     restore,
     retention,
@@ -34,7 +36,7 @@ from rookery.engine import (
     webhooks,
     workers,
 )
-from rookery.engine.ledger import NEVER, Happening, Ledger
+from rookery.engine.ledger import NEVER, Fate, Happening, Ledger
 from rookery.engine.ops import AnyOperation, Batch, Result
 from rookery.store.connections import BUSY_TIMEOUT_MS, open_writer
 
@@ -71,6 +73,9 @@ _ONE_BY_ONE: Final[dict[type, Callable[[Ledger, Any], Any]]] = {
     ops.TellWebhooks: outbox.tell,
     ops.SaveSetting: settings.save,
     ops.AddToTally: tallies.add,
+    ops.RecordCallbacks: callbacks.record,
+    ops.SubscribeToReady: ready_hooks.subscribe,
+    ops.RenewReadyHook: ready_hooks.renew,
     ops.RestoreJobs: restore.restore_jobs,
     ops.RestoreQueue: restore.restore_queue,
     ops.RestoreSchedule: restore.restore_schedule,
@@ -186,6 +191,21 @@ class Machine:
         return self._ledger.has_deliveries or self._ledger.is_fresh
 
     @property
+    def has_callbacks(self) -> bool:
+        """The same for what is told to the URLs of jobs that have ended."""
+        return self._ledger.has_callbacks or self._ledger.is_fresh
+
+    @property
+    def has_new_hooks(self) -> bool:
+        """Whether the last batch has changed who wants to hear of ready jobs, or somebody else may have."""
+        return self._ledger.has_new_hooks or self._ledger.is_fresh
+
+    @property
+    def fates(self) -> list[Fate]:
+        """What the last batch has brought to jobs that belong to other faces."""
+        return self._ledger.fates
+
+    @property
     def changed_queues(self) -> list[str]:
         """The queues that the last batch has changed; all of them, if somebody else may have."""
         if self._ledger.is_fresh:
@@ -215,6 +235,15 @@ class Machine:
         """When the next schedule is to be run."""
         slot = self._ledger.next_slot
         return None if slot == NEVER else slot
+
+    def ready(self, queue_name: str) -> int:
+        """How many jobs of a queue wait for nothing but a worker."""
+        queue = self._ledger.find_queue(queue_name)
+        return 0 if queue is None else queue.ready
+
+    def queue_names(self) -> list[str]:
+        """All queues."""
+        return self._ledger.queue_names()
 
     def claimable(self, queue_name: str, now: int) -> int:
         """How many jobs of a queue could be claimed now, at the most."""

@@ -68,6 +68,8 @@ class NewJob(msgspec.Struct, omit_defaults=True, kw_only=True):
     """What another face of the server keeps with its job, a JSON object; the rules do not look into it."""
     callback: str | None = None
     """A URL that is told how the job ended."""
+    spelling: str | None = None
+    """The queue's name as its callers write it, if they may do so in several ways; the first one stays."""
 
 
 class NewJobBatch(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -669,6 +671,59 @@ class AddToTally(Operation, frozen=True):
     """The claim of that job that must still stand, or nothing is counted."""
 
 
+# --- what other faces tell the URLs of their callers
+
+
+class CallbackAttempt(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One attempt to tell a URL how its job ended; none was made if it is only to wait, until `postponed_to`."""
+
+    outbox_id: int
+    succeeded: bool = False
+    postponed_to: int | None = None
+
+
+class RecordCallbacks(Operation, frozen=True):
+    """Attempts have been made. Each item stands alone. Pauses double from `base_delay` up to `max_delay`."""
+
+    items: list[CallbackAttempt]
+    most_attempts: int = 5
+    base_delay: int = 2000
+    max_delay: int = 60_000
+
+
+class RecordedCallbacks(msgspec.Struct, frozen=True):
+    """For each attempt: delivered, retrying, given up, postponed, or gone if nobody waited for it any more."""
+
+    outcomes: list[str]
+
+
+class SubscribeToReady(Operation, frozen=True):
+    """Tell a URL when one of these queues, which was empty, has jobs again. Durations are milliseconds."""
+
+    hook_id: str
+    url: str
+    queues: dict[str, str]
+    """Stored names, and how the subscriber writes them; `*` stands for all."""
+    mode: str
+    min_interval: int
+    lifetime: int
+    group_id: str | None = None
+
+
+class RenewReadyHook(Operation, frozen=True):
+    """Let such a subscription live for so long from now on."""
+
+    hook_id: str
+    lifetime: int
+
+
+class ReadyHookLives(msgspec.Struct, frozen=True):
+    """The subscription is there, until then."""
+
+    hook_id: str
+    expires_at: int
+
+
 # --- restoring
 
 
@@ -750,7 +805,7 @@ class Tick(Operation, frozen=True):
 
 
 class Sweep(Operation, frozen=True):
-    """Forget what nobody needs any more: locks, keys, rate windows, silent workers, logs; one chunk of each."""
+    """Forget what nobody needs any more: locks, keys, rate windows, silent workers, logs, hooks; a chunk of each."""
 
 
 class Purge(Operation, frozen=True):
@@ -882,6 +937,9 @@ AnyOperation = (
     | TellWebhooks
     | SaveSetting
     | AddToTally
+    | RecordCallbacks
+    | SubscribeToReady
+    | RenewReadyHook
     | RestoreJobs
     | RestoreQueue
     | RestoreSchedule
@@ -903,6 +961,8 @@ Result = (
     | SavedSchedule
     | SavedWebhook
     | Told
+    | RecordedCallbacks
+    | ReadyHookLives
     | Restored
     | BulkDone
     | BulkStarted

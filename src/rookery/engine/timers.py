@@ -1,9 +1,9 @@
 """What the passing of time does: expire, reclaim, promote, and sweep up. One chunk at a time."""
 
-from rookery.engine import bulk, dependencies, endings, joblogs, limits, throughput, workers
+from rookery.engine import bulk, dependencies, endings, joblogs, limits, ready_hooks, throughput, workers
 from rookery.engine.fail import attempt_failed
-from rookery.engine.jobs import Job, change_state, find_job, place_in_line, select_jobs
-from rookery.engine.ledger import Ledger
+from rookery.engine.jobs import Job, change_state, find_job, note_fate, place_in_line, select_jobs
+from rookery.engine.ledger import LEASE_LOST, Ledger
 from rookery.engine.ops import CHUNK, Done, LoseLeases, Purged, Refusal, Sweep, Tick, Ticked
 from rookery.model.job import ACTIVE, PENDING, RETRYING
 
@@ -51,6 +51,7 @@ def lease_ran_out(ledger: Ledger, job: Job) -> None:
     lost = job.lost_leases + 1
     is_poison = 0 < job.max_lost_leases <= lost
     ledger.emit("reclaimed", job.id, ledger.queue_of(job.queue).name)
+    note_fate(ledger, job, LEASE_LOST)
     _end_claim(ledger, job, lost)
     if endings.is_expired(ledger, job):
         endings.expire(ledger, job)
@@ -128,5 +129,6 @@ def sweep(ledger: Ledger, op: Sweep) -> Purged:
     silent = workers.forget_silent(ledger, CHUNK)
     minutes = throughput.forget_old(ledger, CHUNK)
     lines = joblogs.forget_lines(ledger, CHUNK)
+    hooks = ready_hooks.forget_expired(ledger, CHUNK)
     more_bulks = bulk.forget_old(ledger, CHUNK)
-    return Purged(0, more=more_bulks or CHUNK in (len(locks), len(keys), claims, silent, minutes, lines))
+    return Purged(0, more=more_bulks or CHUNK in (len(locks), len(keys), claims, silent, minutes, lines, hooks))

@@ -31,6 +31,7 @@ from rookery.model.backoff import POLICIES
 from rookery.model.durations import LONGEST
 from rookery.model.job import COMPLETED, PENDING, RETRYING, SCHEDULED, STATES, rank_of
 from rookery.model.names import DEFAULT_NAMESPACE, is_job_id, is_namespace
+from rookery.node.addresses import form_fault
 from rookery.store.backup import FORMAT, Internal, Meta
 
 PAUSE_EVERY: Final = 200
@@ -291,7 +292,7 @@ def _new_job(call: Call, record: JobRecord, internal: Internal) -> NewJob:
         raise invalid(f"internal.on_lost_lease must be one of {', '.join(_ON_LOST_LEASE)}")
     new.order_by_due, new.trace = internal.order_by_due, internal.trace
     new.face = None if internal.face is None else json_text(internal.face)
-    new.callback = _callback(call, internal.callback)
+    new.callback = _callback(internal.callback)
     if record.agent is not None and new.agent is not None:
         agent = msgspec.json.decode(new.agent, type=Agent)
         agent.iteration = count(record.agent.iteration, 1, "agent.iteration")
@@ -300,8 +301,8 @@ def _new_job(call: Call, record: JobRecord, internal: Internal) -> NewJob:
     return new
 
 
-def _callback(call: Call, url: str | None) -> str | None:
-    fault = None if url is None else call.node.webhooks.url_fault(url)
+def _callback(url: str | None) -> str | None:
+    fault = None if url is None else form_fault(url)
     if fault is not None:
         raise invalid(f"internal.callback {fault}")
     return url

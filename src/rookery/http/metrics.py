@@ -7,16 +7,17 @@ the numbers are plain ones (`node/measures.py`) that are put into its words here
 import asyncio
 from collections.abc import Iterator
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
-
-import msgspec
 
 from rookery.http.call import Answer, Call, Route, json_answer
 from rookery.http.cluster import mirror_of
+from rookery.http.codeq.metrics import read_series
 from rookery.http.request_ids import request_id_header
+from rookery.http.series import Sample, Series, counter, gauge, histogram
 from rookery.http.settings import HttpSettings
 from rookery.model.histogram import Histogram
-from rookery.model.names import is_visible, shown_name
+from rookery.model.names import DEFAULT_NAMESPACE, is_visible, shown_name
 from rookery.node.node import Node
 from rookery.node.process import count_threads, read_memory
 from rookery.store.census import SHOWN_STATES, Census, take_census
@@ -30,46 +31,19 @@ CONTENT_TYPE: Final = b"text/plain; version=0.0.4; charset=utf-8"
 LEADER: Final = 2
 """Of 0 follower, 1 candidate, 2 leader, 3 shutdown."""
 
-Labels = tuple[str, ...]
-
-
-class Sample(msgspec.Struct, frozen=True):
-    """The value of a series under some labels."""
-
-    labels: Labels
-    value: float | Histogram
-
-
-class Series(msgspec.Struct, frozen=True):
-    """One name with what it says, and its values."""
-
-    kind: str
-    name: str
-    help: str
-    samples: list[Sample]
-    labels: Labels = ()
-
-
-def gauge(name: str, help: str, value: float) -> Series:
-    """A number that goes up and down."""
-    return Series("gauge", name, help, [Sample((), value)])
-
-
-def counter(name: str, help: str, value: float) -> Series:
-    """A number that only goes up while the server runs."""
-    return Series("counter", name, help, [Sample((), value)])
-
-
-def histogram(name: str, help: str, values: Histogram) -> Series:
-    """How values are spread."""
-    return Series("histogram", name, help, [Sample((), values)])
-
 
 class Scrape:
     """One look at everything, as the metrics library wants it: it asks for `collect`."""
 
     def __init__(
-        self, node: Node, namespace: str, settings: HttpSettings, census: Census, tasks: int, now: int
+        self,
+        node: Node,
+        namespace: str,
+        settings: HttpSettings,
+        census: Census,
+        tasks: int,
+        now: int,
+        others: list[Series],
     ) -> None:
         self._node = node
         self._namespace = namespace
@@ -77,6 +51,8 @@ class Scrape:
         self._census = census
         self._tasks = tasks
         self._now = now
+        self._others = others
+        """Those of other faces, whose names are their own."""
 
     def collect(self) -> "Iterator[Metric]":
         """Every series, as a family of the library's."""
@@ -87,10 +63,9 @@ class Scrape:
             "gauge": GaugeMetricFamily,
             "histogram": HistogramMetricFamily,
         }
-        for series in self._series():
-            family = families[series.kind](
-                f"{self._settings.metrics_prefix}_{series.name}", series.help, labels=series.labels
-            )
+        ours = ((f"{self._settings.metrics_prefix}_{series.name}", series) for series in self._series())
+        for name, series in chain(ours, ((series.name, series) for series in self._others)):
+            family = families[series.kind](name, series.help, labels=series.labels)
             for sample in series.samples:
                 if isinstance(sample.value, Histogram):
                     family.add_metric(sample.labels, sample.value.cumulative(), sample.value.sum)
@@ -251,7 +226,10 @@ async def get_metrics(call: Call) -> Answer:
     now, tasks = node.clock.now(), len(asyncio.all_tasks())
 
     def scrape(db: "apsw.Connection") -> bytes:
-        return render(Scrape(node, namespace, settings, take_census(db, now, namespace), tasks, now))
+        others = []
+        if settings.codeq is not None and namespace == DEFAULT_NAMESPACE:
+            others = read_series(db, node.measures, now, has_tenants=settings.codeq.tenancy_enabled)
+        return render(Scrape(node, namespace, settings, take_census(db, now, namespace), tasks, now, others))
 
     headers = (request_id_header(call.headers),)
     return Answer(200, await node.overviews.run(scrape), CONTENT_TYPE, headers)

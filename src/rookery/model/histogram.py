@@ -26,6 +26,11 @@ class Histogram:
         self.counts[bisect_left(self.bounds, value)] += times
         self.sum += value * times
 
+    def add_all(self, other: "Histogram") -> None:
+        """Count all that another one with the same bounds has counted."""
+        self.counts = [mine + theirs for mine, theirs in zip(self.counts, other.counts, strict=True)]
+        self.sum += other.sum
+
     @property
     def count(self) -> int:
         """How many values there were."""

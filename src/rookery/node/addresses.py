@@ -73,6 +73,17 @@ def _hidden_in(address: IpAddress) -> Iterator[IpAddress]:
 
 def url_fault(url: str, may_reach_loopback: bool) -> str | None:
     """Why the server cannot or must not send anything to a URL, or None. A name is not looked up for this."""
+    fault = form_fault(url)
+    if fault is not None:
+        return fault
+    host = urlsplit(url).hostname or ""
+    address = _LOOPBACK if _LOCALHOST.fullmatch(host) else literal_address(host)
+    fault = None if address is None else address_fault(address, may_reach_loopback)
+    return None if fault is None else f"must not lead there: {fault}"
+
+
+def form_fault(url: str) -> str | None:
+    """What is wrong with the way a URL is written, wherever it leads, or None."""
     if len(url) > LONGEST_URL:
         return f"is longer than {LONGEST_URL} characters"
     if not url.lower().startswith(("http://", "https://")):
@@ -90,9 +101,7 @@ def url_fault(url: str, may_reach_loopback: bool) -> str | None:
         return "has port 0"
     if parts.username is not None or parts.password is not None:
         return "must not contain a user name or password"
-    address = _LOOPBACK if _LOCALHOST.fullmatch(host) else literal_address(host)
-    fault = None if address is None else address_fault(address, may_reach_loopback)
-    return None if fault is None else f"must not lead there: {fault}"
+    return None
 
 
 def literal_address(host: str) -> IpAddress | None:

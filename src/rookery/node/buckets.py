@@ -26,16 +26,27 @@ class Buckets:
 
     def take(self, key: bytes, tokens: int = 1) -> float:
         """Take tokens; if there are too few, take none and say in how many seconds there will be enough."""
+        bucket = self._bucket(key)
+        if bucket.tokens < tokens:
+            return (tokens - bucket.tokens) / self._per_second
+        bucket.tokens -= tokens
+        return 0.0
+
+    def reserve(self, key: bytes) -> float:
+        """Take one token in any case, and say in how many seconds it will be there."""
+        bucket = self._bucket(key)
+        bucket.tokens -= 1
+        return max(0.0, -bucket.tokens / self._per_second)
+
+    def _bucket(self, key: bytes) -> Bucket:
+        """A bucket with the tokens that it has by now."""
         now = time.monotonic()
         bucket = self._buckets.get(key)
         if bucket is None:
             bucket = self._add(key, now)
         bucket.tokens = min(self.burst, bucket.tokens + (now - bucket.at) * self._per_second)
         bucket.at = now
-        if bucket.tokens < tokens:
-            return (tokens - bucket.tokens) / self._per_second
-        bucket.tokens -= tokens
-        return 0.0
+        return bucket
 
     def give_back(self, key: bytes, tokens: int = 1) -> None:
         """Undo a `take`."""

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from rookery import __version__
 from rookery.node.addresses import IpAddress, address_fault, literal_address, look_up
 from rookery.node.connection import LONGEST_ANSWER, Connection, NoAnswer
 
@@ -19,6 +20,13 @@ ANSWER_KEPT: Final = 1024
 _MOST_IDLE: Final = 32
 _IDLE: Final = 4.0
 """Seconds. Less than most servers keep an idle connection, so that seldom one is used that is just being closed."""
+USUAL_HEADERS: Final = {
+    "Content-Type": "application/json",
+    "User-Agent": f"rookery/{__version__}",
+    "Accept": "*/*",
+    "Accept-Encoding": "identity",
+}
+"""What every request says that carries JSON."""
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
 Addresses = list[IpAddress]
@@ -33,6 +41,14 @@ class Reply(msgspec.Struct):
     error: str | None = None
     answer: str | None = None
     duration_ms: float = 0.0
+
+
+class Letter(msgspec.Struct, frozen=True):
+    """A request to be sent."""
+
+    url: str
+    headers: dict[str, str]
+    body: bytes
 
 
 class ForbiddenAddress(Exception):

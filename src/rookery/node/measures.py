@@ -4,11 +4,14 @@ import re
 from collections import Counter
 from typing import Final
 
+from rookery.engine.ledger import LEASE_LOST, Fate
 from rookery.model.histogram import Histogram
+from rookery.model.job import COMPLETED
 
 PIPELINE_SECONDS: Final = (0.00005, 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1)
 REQUEST_SECONDS: Final = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 JOB_SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600)
+LIFE_SECONDS: Final = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600)
 BATCH_SIZES: Final = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000)
 
 OTHER: Final = "other"
@@ -71,6 +74,28 @@ class StreamTraffic:
         self.idle_wants = 0
 
 
+class FaceWork:
+    """What came of jobs that belong to other faces, by stored names of queues."""
+
+    def __init__(self) -> None:
+        self.created: Counter[str] = Counter()
+        self.claimed: Counter[str] = Counter()
+        self.lost_leases: Counter[str] = Counter()
+        self.lives: dict[tuple[str, bool], Histogram] = {}
+        """How long they lived, by whether they were completed in the end."""
+        self.told: Counter[tuple[str, str, bool]] = Counter()
+        """What URLs of callers were told, by what it was and whether it was delivered."""
+
+    def fared(self, fates: list[Fate]) -> None:
+        """This has become of some of them."""
+        for queue, what, age in fates:
+            if what == LEASE_LOST:
+                self.lost_leases[queue] += 1
+                continue
+            lives = self.lives.setdefault((queue, what == COMPLETED), Histogram(LIFE_SECONDS))
+            lives.add(age / 1000)
+
+
 class Chore:
     """Something that the passing of time asks for."""
 
@@ -93,6 +118,7 @@ class Measures:
     def __init__(self) -> None:
         self.traffic = Traffic()
         self.streams = StreamTraffic()
+        self.face_work = FaceWork()
         self.rate_limit_hits: Counter[tuple[str, str]] = Counter()
         """Refused by the limits of a face of its own, by scope and operation."""
         self.queue_time = Histogram(PIPELINE_SECONDS)

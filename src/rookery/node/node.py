@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import apsw
 import msgspec
@@ -24,13 +24,16 @@ from rookery.model.job import CANCELLED, COMPLETED, DEAD
 from rookery.node.backups import Backups
 from rookery.node.batcher import Batcher
 from rookery.node.bulks import Bulks
+from rookery.node.callbacks import CallbackFace, Callbacks
 from rookery.node.clock import Clock
+from rookery.node.courier import Courier
 from rookery.node.data_dir import DataDirectory
 from rookery.node.fulltext import FullText
 from rookery.node.measures import Measures
 from rookery.node.news import News
 from rookery.node.process import GarbageWatch
 from rookery.node.reads import THREADS, Reads
+from rookery.node.ready_hooks import ReadyFace, ReadyHooks
 from rookery.node.schedules import Schedules
 from rookery.node.teller import Teller
 from rookery.node.timers import Timers
@@ -60,6 +63,10 @@ class NodeSettings(msgspec.Struct, frozen=True):
     read_timeout: int = 10_000
     fulltext_enabled: bool = True
     may_reach_loopback: bool = False
+
+
+class Face(CallbackFace, ReadyFace, Protocol):
+    """Another face of the server, and what it tells the URLs of its callers."""
 
 
 class Node:
@@ -105,7 +112,10 @@ class Node:
         self._end_watchers = Watchers()
         self._log_watchers = Watchers()
         self._schedules = Schedules(self._machine, self._batcher, self.clock, self.reader)
-        self.webhooks = Webhooks(self.reader, self._batcher, self.clock, settings.may_reach_loopback)
+        self._courier = Courier(settings.may_reach_loopback)
+        self.webhooks = Webhooks(self.reader, self._batcher, self.clock, self._courier, settings.may_reach_loopback)
+        self._callbacks: Callbacks | None = None
+        self._ready_hooks: ReadyHooks | None = None
         self._teller = Teller(self._machine, self._batcher)
         self._news = News()
         self.fulltext = FullText(
@@ -122,6 +132,13 @@ class Node:
     def _make_reads(self, threads: int = THREADS) -> Reads:
         return Reads(lambda: open_reader(self._directory.store), self.settings.read_timeout / 1000, threads)
 
+    def serve(self, face: Face) -> None:
+        """Tell the callers of another face what they want to hear; to be called before the start."""
+        loopback = self.settings.may_reach_loopback
+        told = self.measures.face_work.told
+        self._callbacks = Callbacks(self.reader, self._batcher, self.clock, self._courier, loopback, face, told)
+        self._ready_hooks = ReadyHooks(self._machine, self.reader, self.clock, self._courier, loopback, face, told)
+
     def start(self) -> None:
         """Begin to keep time, and to deliver what waits."""
         self.garbage.start()
@@ -130,6 +147,9 @@ class Node:
         self.fulltext.start()
         self.webhooks.look()
         self._teller.look()
+        if self._callbacks is not None and self._ready_hooks is not None:
+            self._callbacks.look()
+            self._ready_hooks.start()
         self.bulks.start()
 
     async def stop(self) -> None:
@@ -152,7 +172,11 @@ class Node:
             backwards.callback(self._log.close)
             backwards.push_async_callback(self._batcher.idle)
             backwards.push_async_callback(self.bulks.stop)
+            backwards.push_async_callback(self._courier.close)
             backwards.push_async_callback(self.webhooks.stop)
+            if self._callbacks is not None and self._ready_hooks is not None:
+                backwards.push_async_callback(self._callbacks.stop)
+                backwards.push_async_callback(self._ready_hooks.stop)
 
     def end_waiting(self) -> None:
         """Let everybody who waits for something go home."""
@@ -277,6 +301,12 @@ class Node:
             self._news.tell()
         if machine.has_deliveries:
             self.webhooks.look()
+        if machine.fates:
+            self.measures.face_work.fared(machine.fates)
+        if self._callbacks is not None and machine.has_callbacks:
+            self._callbacks.look()
+        if self._ready_hooks is not None:
+            self._ready_hooks.look()
         self._teller.look()
         self._timers.look()
         self._schedules.look()

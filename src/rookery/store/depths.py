@@ -15,17 +15,20 @@ class Depth(msgspec.Struct, frozen=True):
     delayed: int
     active: int
     dead: int
+    spelling: str | None = None
+    """The name as the callers of a face write it, if any did."""
 
 
 _SELECT: Final = """
-    SELECT id, name, pending - blocked, scheduled + retrying, active, dead - dead_by_result
+    SELECT id, name, pending - blocked, scheduled + retrying, active, dead - dead_by_result, spelling
       FROM queue
 """
 
 
-def read_depths(db: apsw.Connection, namespace: str) -> list[Depth]:
-    """The queues of exactly one namespace, by name."""
-    rows: list[Any] = db.execute(f"{_SELECT} WHERE namespace = ? ORDER BY name", (namespace,)).fetchall()
+def read_depths(db: apsw.Connection, namespace: str | None) -> list[Depth]:
+    """The queues of exactly one namespace, or of all, by name."""
+    where, parameters = ("", ()) if namespace is None else ("WHERE namespace = ?", (namespace,))
+    rows: list[Any] = db.execute(f"{_SELECT} {where} ORDER BY name", parameters).fetchall()
     return [Depth(*row) for row in rows]
 
 

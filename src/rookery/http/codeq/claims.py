@@ -174,6 +174,7 @@ async def _claim_later(call: CodeqCall, request: ClaimRequest, wait: float, answ
 
 def _claimed_tasks(call: CodeqCall, jobs: list[ClaimedJob]) -> list[Task]:
     """The tasks as their worker gets them, whatever has become of them in the moment since."""
+    call.node.measures.face_work.claimed.update([job.queue for job in jobs])
     rows = read_tasks(call.node.reader, [job.job_id for job in jobs], call.namespace)
     return [_claimed_task(call, rows[job.job_id], job) for job in jobs if job.job_id in rows]
 

@@ -6,11 +6,12 @@ from typing import Final
 import msgspec
 
 from rookery.http.call import Answer, Call, CallerGone, Receive, Scope
-from rookery.http.codeq import admin, artifacts, claims, cleanup, results, tasks
+from rookery.http.codeq import admin, artifacts, claims, cleanup, results, subscriptions, tasks
 from rookery.http.codeq.artifacts import Artifacts
 from rookery.http.codeq.auth import Guard
 from rookery.http.codeq.call import CodeqCall, Route
 from rookery.http.codeq.errors import CodeqError
+from rookery.http.codeq.hooks import Hooks
 from rookery.http.codeq.limits import RateLimits
 from rookery.http.codeq.settings import CodeqSettings
 from rookery.http.errors import api_error, internal_error
@@ -31,6 +32,7 @@ ROUTES: Final[list[Route]] = [
     *artifacts.ROUTES,
     *admin.ROUTES,
     *cleanup.ROUTES,
+    *subscriptions.ROUTES,
 ]
 
 
@@ -44,6 +46,7 @@ class CodeqFace:
         self._guard = Guard(settings, is_open=http_settings.is_open)
         self._limits = RateLimits(settings, node.measures.rate_limit_hits)
         self._artifacts = Artifacts(settings)
+        node.serve(Hooks(settings, self._limits))
         self._routes = Routes(
             [msgspec.structs.replace(route, path=BASE + route.path) for route in ROUTES],
         )

@@ -100,8 +100,13 @@ _NO_FACE: Final = Face()
 
 def face_of(row: TaskRow) -> Face:
     """What is kept with a job; nothing, if it was made by another face."""
+    return read_face(row.face)
+
+
+def read_face(text: str | bytes | None) -> Face:
+    """The same from its text."""
     try:
-        return _NO_FACE if row.face is None else _face_decoder.decode(row.face)
+        return _NO_FACE if text is None else _face_decoder.decode(text)
     except msgspec.ValidationError:
         return _NO_FACE
 
@@ -113,7 +118,7 @@ def task_of(row: TaskRow, zone: ZoneInfo) -> Task:
     is_dlq = row.state == DEAD and not row.by_result
     return Task(
         id=row.id,
-        command=_command(row, face),
+        command=command_in(row.queue, face),
         payload=row.payload,
         priority=priority_of(row.rank),
         webhook=row.callback or "",
@@ -163,12 +168,12 @@ def lease_end(ms: int) -> str:
     return f"{_EPOCH + timedelta(seconds=ms // 1000):%Y-%m-%dT%H:%M:%SZ}"
 
 
-def _command(row: TaskRow, face: Face) -> str:
+def command_in(queue: str, face: Face) -> str:
     """The command as its producer spelled it, unless somebody has moved the job to another queue."""
-    namespace = namespace_of(row.queue)
-    if face.command and queue_of(namespace, face.command) == row.queue:
+    namespace = namespace_of(queue)
+    if face.command and queue_of(namespace, face.command) == queue:
         return face.command
-    return command_of(namespace, row.queue) or shown_name(namespace, row.queue)
+    return command_of(namespace, queue) or shown_name(namespace, queue)
 
 
 def _error(row: TaskRow) -> str:

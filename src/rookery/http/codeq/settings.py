@@ -21,6 +21,7 @@ ELSEWHERE: Final = {
     "LOG_LEVEL": "--log-level decides",
     "LOG_FORMAT": "the log is plain text",
     "REQUEUE_INSPECT_LIMIT": "leases end on time, without being looked for",
+    "SUBSCRIPTION_CLEANUP_INTERVAL_SECONDS": "subscriptions that have run out are gone at once",
     "TRACING_ENABLED": "--otel-enabled decides",
     "TRACING_SERVICE_NAME": "OTEL_SERVICE_NAME decides",
     "TRACING_OTLP_ENDPOINT": "--otel-endpoint decides",
@@ -106,7 +107,6 @@ class CodeqSettings(msgspec.Struct, frozen=True, kw_only=True):
     tenancy_enabled: bool = False
     webhook_hmac_secret: str = ""
     subscription_min_interval_seconds: int = 5
-    subscription_cleanup_interval_seconds: int = 60
     result_webhook_max_attempts: int = 5
     result_webhook_base_backoff_seconds: int = 2
     result_webhook_max_backoff_seconds: int = 60
@@ -143,7 +143,6 @@ def read_settings(environ: Mapping[str, str]) -> CodeqSettings:
         tenancy_enabled=env.switch("TENANCY_ENABLED"),
         webhook_hmac_secret=env.text("WEBHOOK_HMAC_SECRET"),
         subscription_min_interval_seconds=env.number("SUBSCRIPTION_MIN_INTERVAL_SECONDS", 5),
-        subscription_cleanup_interval_seconds=env.number("SUBSCRIPTION_CLEANUP_INTERVAL_SECONDS", 60),
         result_webhook_max_attempts=env.number("RESULT_WEBHOOK_MAX_ATTEMPTS", 5),
         result_webhook_base_backoff_seconds=env.number("RESULT_WEBHOOK_BASE_BACKOFF_SECONDS", 2),
         result_webhook_max_backoff_seconds=env.number("RESULT_WEBHOOK_MAX_BACKOFF_SECONDS", 60),

@@ -24,7 +24,8 @@ from rookery.http.errors import ApiError
 from rookery.http.produce import check_size
 from rookery.http.values import LARGEST_COUNT, Raw, given_json
 from rookery.model.instants import LATEST, BadInstant, parse_bound
-from rookery.model.job import STATES
+from rookery.model.job import PENDING, SCHEDULED, STATES
+from rookery.node.addresses import form_fault
 from rookery.node.batcher import resolver
 from rookery.store.filters import JobFilter
 from rookery.store.tasks import TaskRow, list_tasks, read_task, read_tasks
@@ -114,7 +115,7 @@ def enqueue_of(call: CodeqCall, task: NewTask) -> Enqueue:
     if not command.strip():
         raise CodeqError(400, "invalid command")
     webhook = (task.webhook or "").strip()
-    if webhook and call.node.webhooks.url_fault(webhook) is not None:
+    if webhook and form_fault(webhook) is not None:
         raise CodeqError(400, "invalid webhook url")
     attempts, settings = task.max_attempts or 0, call.settings
     backoff, base_delay, max_delay = retry_policy(settings)
@@ -135,6 +136,7 @@ def enqueue_of(call: CodeqCall, task: NewTask) -> Enqueue:
         order_by_due=True,
         trace=trace,
         face=face_text(face),
+        spelling=command,
         callback=webhook or None,
     )
     key = task.idempotency_key or ""
@@ -203,6 +205,10 @@ async def _create_all(call: CodeqCall, ops: list[Enqueue]) -> list[Task | str]:
     results: list[Enqueued | Refusal | BaseException] = await asyncio.gather(*futures, return_exceptions=True)
     if all(isinstance(result, BaseException) for result in results):
         await futures[0]
+    created = call.node.measures.face_work.created
+    for op, result in zip(ops, results, strict=True):
+        if isinstance(result, Enqueued) and result.jobs[0].status in (PENDING, SCHEDULED):
+            created[op.jobs[0].queue] += 1
     ids = [result.jobs[0].job_id if isinstance(result, Enqueued) else "" for result in results]
     rows = read_tasks(call.node.reader, ids, call.namespace)
     return [

@@ -3,6 +3,7 @@ ALTER TABLE job ADD COLUMN face TEXT;                            -- a JSON objec
 ALTER TABLE job ADD COLUMN callback TEXT;                        -- the URL to tell how the job ended
 ALTER TABLE job ADD COLUMN by_result INTEGER NOT NULL DEFAULT 0; -- 1: dead because its worker's result says so
 ALTER TABLE queue ADD COLUMN dead_by_result INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE queue ADD COLUMN spelling TEXT;                      -- its name as the callers of a face write it
 CREATE INDEX job_of_face ON job (created_at) WHERE face IS NOT NULL;
 
 ALTER TABLE job ADD COLUMN renewed_at INTEGER;                   -- when its lease was last renewed
@@ -12,7 +13,7 @@ CREATE TABLE ready_hook (
   id           TEXT PRIMARY KEY,
   namespace    TEXT NOT NULL,
   url          TEXT NOT NULL,
-  queues       TEXT NOT NULL,                                    -- JSON array of names; ["*"]: all
+  queues       TEXT NOT NULL,                                    -- JSON object: names, and how they write them; *: all
   mode         TEXT NOT NULL,                                    -- fanout | group | hash
   group_id     TEXT,
   min_interval INTEGER NOT NULL,

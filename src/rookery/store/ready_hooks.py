@@ -1,0 +1,47 @@
+"""Reading who wants to hear that a queue, which was empty, has jobs again."""
+
+from typing import Final
+
+import apsw
+import msgspec
+
+from rookery.model.names import namespace_of
+
+ALL: Final = "*"
+FANOUT: Final = "fanout"
+GROUP: Final = "group"
+HASH: Final = "hash"
+
+
+class ReadyHook(msgspec.Struct, frozen=True):
+    """One subscription. Its queues are stored names, with how the subscriber writes them."""
+
+    id: str
+    namespace: str
+    url: str
+    queues: dict[str, str]
+    mode: str
+    group_id: str | None
+    min_interval: int
+    expires_at: int
+
+    def wants(self, queue: str) -> bool:
+        """Whether it is about that queue."""
+        return queue in self.queues or (ALL in self.queues and namespace_of(queue) == self.namespace)
+
+
+def read_ready_hooks(db: apsw.Connection, now: int) -> list[ReadyHook]:
+    """Those that have not run out, the oldest first."""
+    rows = db.execute(
+        """
+        SELECT id, namespace, url, queues, mode, group_id, min_interval, expires_at
+          FROM ready_hook
+         WHERE expires_at > ?
+         ORDER BY created_at, rowid
+        """,
+        (now,),
+    )
+    return [
+        ReadyHook(id, namespace, url, msgspec.json.decode(queues), mode, group_id, min_interval, expires_at)
+        for id, namespace, url, queues, mode, group_id, min_interval, expires_at in rows
+    ]
