@@ -37,7 +37,7 @@ from rookery.http.call import Answer, Call, CallerGone, Receive, Route, Scope, S
 from rookery.http.codeq.face import CodeqFace, is_codeq
 from rookery.http.errors import ApiError, api_error, forbidden, internal_error, invalid, overloaded
 from rookery.http.openapi import docs_routes
-from rookery.http.rate_limit import RateLimiter, client_of, retry_after_seconds
+from rookery.http.rate_limit import RateLimiter, client_of
 from rookery.http.routing import Routes
 from rookery.http.settings import HttpSettings
 from rookery.http.visit import CALLER_GONE, Visit
@@ -115,11 +115,11 @@ class Gate:
             visit.end(status)
 
     async def _answer(self, scope: Scope, receive: Receive, visit: Visit) -> Answer | Stream:
-        if scope["method"] == "OPTIONS":
-            return Answer(200, b"{}")
         path = scope["raw_path"].decode("latin-1")
         if self._codeq is not None and is_codeq(path):
             return await self._codeq.answer(scope, receive, visit)
+        if scope["method"] == "OPTIONS":
+            return Answer(200, b"{}")
         route, params = self._routes.find(scope["method"], path)
         visit.enter(self.node.measures.traffic.of(route.method, route.path))
         if self.node.tracing is not None:
@@ -218,14 +218,7 @@ def answer_to(error: BaseException, scope: Scope) -> Answer:
     if told is None:
         logger.error("%s %s failed", scope["method"], scope["path"], exc_info=error)
         told = internal_error()
-    headers: tuple[tuple[bytes, bytes], ...] = ()
-    if told.status == 429:
-        headers = ((b"retry-after", retry_after_seconds(told)),)
-    elif told.status == 413:
-        headers = ((b"connection", b"close"),)
-    elif told.status == 426:
-        headers = ((b"upgrade", b"websocket"), (b"connection", b"upgrade"))
-    return Answer(told.status, told.body(), headers=headers)
+    return Answer(told.status, told.body(), headers=told.headers())
 
 
 def server_timing(started: float) -> bytes:

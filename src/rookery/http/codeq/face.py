@@ -15,7 +15,6 @@ from rookery.http.codeq.hooks import Hooks
 from rookery.http.codeq.limits import RateLimits
 from rookery.http.codeq.settings import CodeqSettings
 from rookery.http.errors import api_error, internal_error
-from rookery.http.rate_limit import retry_after_seconds
 from rookery.http.request_ids import request_id_header
 from rookery.http.routing import Routes
 from rookery.http.settings import HttpSettings
@@ -63,6 +62,8 @@ class CodeqFace:
         return msgspec.structs.replace(answer, headers=(*answer.headers, request_id_header(headers)))
 
     async def _answer(self, scope: Scope, receive: Receive, headers: dict[bytes, bytes], visit: Visit) -> Answer:
+        if scope["method"] == "OPTIONS":
+            return Answer(200, b"{}")
         route, params = self._routes.find(scope["method"], scope["raw_path"].decode("latin-1"))
         visit.enter(self._node.measures.traffic.of(route.method, route.path))
         if self._node.tracing is not None:
@@ -95,10 +96,5 @@ def _answer_to(error: Exception, scope: Scope) -> Answer:
     if told is None:
         logger.error("%s %s failed", scope["method"], scope["path"], exc_info=error)
         told = internal_error()
-    headers: tuple[tuple[bytes, bytes], ...] = ()
-    if told.status == 429:
-        headers = ((b"retry-after", retry_after_seconds(told)),)
-    elif told.status == 413:
-        headers = ((b"connection", b"close"),)
     text = "not found" if told.status == 404 else told.message
-    return Answer(told.status, CodeqError(told.status, text).body(), headers=headers)
+    return Answer(told.status, CodeqError(told.status, text).body(), headers=told.headers())
