@@ -23,7 +23,7 @@ REPLACEMENTS = (
     (r"asyncio\.sleep", "time.sleep"),
     (r"\bmonotonic\(", "time.monotonic("),
     (r"from time import monotonic\n", ""),
-    (r"rookery\.client\.nonblocking", "rookery.client.blocking"),
+    (r"rookery\.client\.transport\.nonblocking", "rookery.client.transport.blocking"),
     (r"\bAsyncGenerator\[([^]]+), None\]", r"Generator[\1, None, None]"),
     (r"\bAsyncGenerator\b", "Generator"),
     (r"\bAsync(Client|HttpTransport|Transport|StreamedResponse|Iterator)\b", r"\1"),

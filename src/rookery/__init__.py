@@ -6,12 +6,9 @@ from typing import TYPE_CHECKING, Any, Final
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from rookery.client.app import App
     from rookery.client.async_client import AsyncClient
     from rookery.client.calls.work import Ack, Beat, NewLine, Usage
     from rookery.client.client import Client
-    from rookery.client.current import CurrentJob, JobCancelled, current_job
-    from rookery.client.dependencies import Depends, injected
     from rookery.client.errors import (
         AnswerTimeout,
         ApiError,
@@ -33,9 +30,14 @@ if TYPE_CHECKING:
         UnexpectedAnswer,
         WaitTimeout,
     )
-    from rookery.client.functions import JobFunction
+    from rookery.client.functions.app import App
+    from rookery.client.functions.current import CurrentJob, JobCancelled, current_job
+    from rookery.client.functions.dependencies import Depends, injected
+    from rookery.client.functions.functions import JobFunction
+    from rookery.client.functions.outcomes import Cancel, Retry, Snooze
+    from rookery.client.functions.running import JobTimeout
+    from rookery.client.functions.signatures import InvalidPayload
     from rookery.client.newjobs import Agent, Batch, NewJob, Step
-    from rookery.client.outcomes import Cancel, Retry, Snooze
     from rookery.client.records import Enqueued, EnqueuedMany, FetchedJob, Job, JobSummary
     from rookery.client.reports import (
         BatchStatus,
@@ -50,31 +52,29 @@ if TYPE_CHECKING:
         Webhook,
         Why,
     )
-    from rookery.client.running import JobTimeout
-    from rookery.client.signatures import InvalidPayload
-    from rookery.client.worker import Worker
+    from rookery.client.worker.worker import Worker
 
 _PLACES: Final = {
     "async_client": ("AsyncClient",),
-    "signatures": ("InvalidPayload",),
-    "worker": ("Worker",),
-    "running": ("JobTimeout",),
-    "outcomes": (
+    "functions.signatures": ("InvalidPayload",),
+    "worker.worker": ("Worker",),
+    "functions.running": ("JobTimeout",),
+    "functions.outcomes": (
         "Cancel",
         "Retry",
         "Snooze",
     ),
-    "functions": ("JobFunction",),
-    "dependencies": (
+    "functions.functions": ("JobFunction",),
+    "functions.dependencies": (
         "Depends",
         "injected",
     ),
-    "current": (
+    "functions.current": (
         "CurrentJob",
         "JobCancelled",
         "current_job",
     ),
-    "app": ("App",),
+    "functions.app": ("App",),
     "calls.work": ("Ack", "Beat", "NewLine", "Usage"),
     "client": ("Client",),
     "errors": (

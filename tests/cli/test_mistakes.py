@@ -13,7 +13,7 @@ import pytest
 
 from rookery.cli import logs, remote, top
 from rookery.cli.flags import DURATION
-from rookery.client.loading import NoSuchApp, load_app
+from rookery.client.worker.loading import NoSuchApp, load_app
 from tests.api.expectations import finish_job, start_job
 from tests.cli.conftest import Do, assert_failed, said
 from tests.conftest import Api

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from rookery.client.answers import AnswerReader
+from rookery.client.transport.answers import AnswerReader
 
 Behaviour = Callable[[socket.socket, bytes], None]
 """What is done about a request that came on a connection."""

@@ -2,9 +2,9 @@
 
 import pytest
 
-from rookery.client.answers import LARGEST_HEAD, AnswerReader
 from rookery.client.errors import ServerUnreachable
-from rookery.client.frames import Frame, FrameReader
+from rookery.client.transport.answers import LARGEST_HEAD, AnswerReader
+from rookery.client.transport.sse import Frame, FrameReader
 
 PLAIN = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-A: b\r\n\r\nhello"
 CHUNKED = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n"

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from rookery import Conflict, NotFound, ServerUnreachable
-from rookery.client import async_client, retries
+from rookery.client import async_client
 from rookery.client import client as sync_client
+from rookery.client.transport import retries
 from tests.client.bad_server import BadServer, answer, hang_up, say, silence
 from tests.client.conftest import Connect
 from tests.conftest import Api, ServerProcess, wait_for

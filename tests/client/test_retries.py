@@ -20,9 +20,9 @@ from rookery import (
     Unauthorized,
     Usage,
 )
-from rookery.client import retries
 from rookery.client.errors import AnswerTimeout
-from rookery.client.requests import Request, Retry, no_answer
+from rookery.client.transport import retries
+from rookery.client.transport.requests import Request, Retry, no_answer
 from tests.client.bad_server import BadServer, answer, forward, hang_up, say
 from tests.client.conftest import Connect
 from tests.conftest import ServerProcess

@@ -15,7 +15,7 @@ import rookery
 from rookery import AsyncClient, Client, NewJob
 from rookery.client.calls.find import Filters
 from rookery.client.newjobs import EnqueueOptions, JobOptions
-from rookery.client.requests import Request, Response
+from rookery.client.transport.requests import Request, Response
 from rookery.http.gate import API_ROUTES
 from rookery.http.produce import EnqueueRequest
 from rookery.http.schedules import ScheduleRequest
@@ -217,12 +217,12 @@ def test_options_are_what_the_server_takes() -> None:
 
 def test_records_have_what_the_server_tells() -> None:
     from rookery.client import records, reports
-    from rookery.http import bulk, cluster, metrics, observe, schedules, search, webhooks, work
+    from rookery.http import bulk, cluster, fetch, metrics, observe, schedules, search, webhooks, work
     from rookery.store import bulks, events, fulltext, joblogs, reasons, summaries, throughput, views
     from rookery.store import webhooks as hooks
 
     pairs = [
-        (records.FetchedJob, work.FetchedJob, set()),
+        (records.FetchedJob, fetch.FetchedJob, set()),
         (records.Job, views.JobView, {"retry_base_delay_ms", "retry_max_delay_ms"}),
         (records.JobError, views.ErrorView, {"id", "job_id", "at"}),
         (records.JobSummary, summaries.JobSummary, set()),

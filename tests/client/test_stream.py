@@ -22,7 +22,7 @@ from rookery.client.errors import (
     UnexpectedAnswer,
 )
 from rookery.client.records import FetchedJob
-from rookery.client.stream import Answer, Stream, connect
+from rookery.client.transport.stream import Answer, Stream, connect
 from tests.conftest import Api, ServerProcess
 
 T = TypeVar("T")

@@ -397,6 +397,6 @@ def test_nothing_of_the_sdk_is_loaded_before_it_is_used() -> None:
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert run.stdout == "[]\n"
     heavy = {"msgspec", "asyncio", "ssl", "http.client"}
-    code = f"import sys, rookery.client.blocking; print({heavy} & {{*sys.modules}})"
+    code = f"import sys, rookery.client.transport.blocking; print({heavy} & {{*sys.modules}})"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert run.stdout == "set()\n"

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from rookery import Conflict, Job, JobFailed, Overloaded, ServerUnreachable, WaitTimeout
-from rookery.client.addresses import read_url
-from rookery.client.requests import part_of_path, query_of
+from rookery.client.transport.addresses import read_url
+from rookery.client.transport.requests import part_of_path, query_of
 from rookery.client.values import duration_text, milliseconds_of, seconds_of, time_text, whole_seconds_of
 
 

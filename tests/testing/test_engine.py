@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from rookery import Batch, NotFound, WaitTimeout, testing
-from rookery.client.app import App
-from rookery.client.current import CurrentJob, current_job
-from rookery.client.dependencies import Depends
-from rookery.client.outcomes import Cancel, Retry, Snooze
+from rookery.client.functions.app import App
+from rookery.client.functions.current import CurrentJob, current_job
+from rookery.client.functions.dependencies import Depends
+from rookery.client.functions.outcomes import Cancel, Retry, Snooze
 from rookery.testing import Engine, NeedsServer
 
 

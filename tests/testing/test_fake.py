@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from rookery import InvalidRequest
-from rookery.client.app import App
-from rookery.client.outcomes import Snooze
+from rookery.client.functions.app import App
+from rookery.client.functions.outcomes import Snooze
 from rookery.testing import Fake
 
 app = App()

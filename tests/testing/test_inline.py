@@ -9,9 +9,9 @@ import msgspec
 import pytest
 
 from rookery import Batch, testing
-from rookery.client.app import App
-from rookery.client.current import current_job
-from rookery.client.outcomes import Cancel, Retry, Snooze
+from rookery.client.functions.app import App
+from rookery.client.functions.current import current_job
+from rookery.client.functions.outcomes import Cancel, Retry, Snooze
 from rookery.testing import Inline
 
 

@@ -11,7 +11,7 @@ IS_INSTALLED = any(point.value == "rookery.testing.plugin" for point in entry_po
 
 SHOP = """
     import asyncio
-    from rookery.client.app import App
+    from rookery.client.functions.app import App
 
     app = App("http://127.0.0.1:9")
     sent = []

@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 import pytest
 
-from rookery.client.app import App
+from rookery.client.functions.app import App
 from rookery.testing.node import drive
 from rookery.testing.running import LoopHands, PlainHands
 

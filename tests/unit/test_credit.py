@@ -1,6 +1,6 @@
 """How many jobs a worker takes in hand."""
 
-from rookery.client.credit import MOST, Credit
+from rookery.client.worker.credit import MOST, Credit
 
 
 def work(credit: Credit, begin: float, rate: float, seconds: float) -> float:

@@ -9,10 +9,10 @@ import msgspec
 import pytest
 
 from rookery import App, Worker
-from rookery.client import streaming
-from rookery.client.claimed import ClaimedJob
 from rookery.client.errors import RookeryError, ServerUnreachable
-from rookery.client.stream import Answer, Outcome
+from rookery.client.functions.claimed import ClaimedJob
+from rookery.client.transport.stream import Answer, Outcome
+from rookery.client.worker import streaming
 
 NOWHERE = "http://127.0.0.1:9"
 """Nobody listens there."""

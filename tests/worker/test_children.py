@@ -7,12 +7,12 @@ from typing import Any
 
 import msgspec
 
-from rookery.client.child import Server, Stop
-from rookery.client.current import CurrentJob
-from rookery.client.functions import JobFunction
-from rookery.client.outcomes import Done, Dropped, Failed, Outcome
-from rookery.client.processes import Processes
-from rookery.client.threads import Threads
+from rookery.client.functions.current import CurrentJob
+from rookery.client.functions.functions import JobFunction
+from rookery.client.functions.outcomes import Done, Dropped, Failed, Outcome
+from rookery.client.worker.child import Server, Stop
+from rookery.client.worker.processes import Processes
+from rookery.client.worker.threads import Threads
 from tests.worker import process_jobs
 from tests.worker.fake_wire import claim
 

@@ -8,10 +8,10 @@ import msgspec
 import pytest
 
 from rookery import App, Depends
-from rookery.client.claimed import ClaimedJob
-from rookery.client.current import CurrentJob, LogLine
-from rookery.client.outcomes import Failed
-from rookery.client.running import run
+from rookery.client.functions.claimed import ClaimedJob
+from rookery.client.functions.current import CurrentJob, LogLine
+from rookery.client.functions.outcomes import Failed
+from rookery.client.functions.running import run
 
 seen: list[str] = []
 

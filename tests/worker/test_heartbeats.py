@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from rookery import App
-from rookery.client import heartbeats as module
-from rookery.client.claimed import ClaimedJob
-from rookery.client.current import LogLine
 from rookery.client.errors import ServerUnreachable, StorageUnavailable
-from rookery.client.heartbeats import Heartbeats, RunningJob
-from rookery.client.outbox import Outbox
-from rookery.client.outcomes import Done, Outcome
+from rookery.client.functions.claimed import ClaimedJob
+from rookery.client.functions.current import LogLine
+from rookery.client.functions.outcomes import Done, Outcome
 from rookery.client.records import Heartbeat
-from rookery.client.requests import Request
+from rookery.client.transport.requests import Request
+from rookery.client.worker import heartbeats as module
+from rookery.client.worker.heartbeats import Heartbeats, RunningJob
+from rookery.client.worker.outbox import Outbox
 from tests.conftest import wait_for
 from tests.worker.fake_wire import claim
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rookery import EnqueuedMany, NewJob
-from rookery.client.middleware import through_layers
+from rookery.client.functions.middleware import through_layers
 
 CallNext = Callable[[NewJob], Awaitable[Any]]
 

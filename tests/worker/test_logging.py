@@ -4,8 +4,8 @@ import logging
 
 import pytest
 
-from rookery.client.outbox import AckMessage, ReleaseMessage
-from rookery.client.polling import note_dropped
+from rookery.client.worker.outbox import AckMessage, ReleaseMessage
+from rookery.client.worker.polling import note_dropped
 from tests.conftest import Api, wait_for
 from tests.worker.conftest import StartWorker, ended
 

@@ -7,7 +7,7 @@ from contextlib import closing
 import pytest
 
 from rookery import App, Worker
-from rookery.client import polling
+from rookery.client.worker import polling
 from tests.client.bad_server import BadServer, Behaviour, answer, silence
 from tests.worker.fake_wire import until
 

@@ -11,14 +11,14 @@ import msgspec
 import pytest
 
 from rookery import App
-from rookery.client.child import Server
-from rookery.client.claimed import ClaimedJob
-from rookery.client.current import CurrentJob, LogLine
-from rookery.client.functions import JobFunction
-from rookery.client.outcomes import Done, Outcome
-from rookery.client.processes import Processes, _Process
-from rookery.client.threads import Threads
-from rookery.client.worker import CannotStart, Worker
+from rookery.client.functions.claimed import ClaimedJob
+from rookery.client.functions.current import CurrentJob, LogLine
+from rookery.client.functions.functions import JobFunction
+from rookery.client.functions.outcomes import Done, Outcome
+from rookery.client.worker.child import Server
+from rookery.client.worker.processes import Processes, _Process
+from rookery.client.worker.threads import Threads
+from rookery.client.worker.worker import CannotStart, Worker
 from tests.conftest import wait_for
 from tests.worker import sample
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from rookery import App, Worker, current_job
-from rookery.client.lines import CannotStart
+from rookery.client.worker.lines import CannotStart
 from tests.worker.fake_wire import claim, until, working
 
 

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from rookery import Depends
-from rookery.client.signatures import InvalidPayload, Signature
+from rookery.client.functions.signatures import InvalidPayload, Signature
 
 
 def test_what_goes_to_the_keywords_is_in_the_payload_under_its_own_name() -> None:

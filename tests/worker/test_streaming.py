@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from rookery import App, Cancel, InvalidRequest, Snooze, Worker, current_job
-from rookery.client import streaming
 from rookery.client.async_client import AsyncClient
 from rookery.client.errors import ServerUnreachable
-from rookery.client.outbox import FailMessage, Outbox
+from rookery.client.worker import streaming
+from rookery.client.worker.outbox import FailMessage, Outbox
 from tests.worker.fake_wire import FakeWire, claim, fine, until, working
 
 Play = Callable[[Worker, FakeWire], Awaitable[None]]

@@ -180,9 +180,9 @@ def _own_server() -> AbstractContextManager[str]:
 
 def _check_health(remote: Remote) -> None:
     """A server that is not well is not measured."""
-    from rookery.client.blocking import HttpTransport
     from rookery.client.errors import ServerUnreachable
-    from rookery.client.requests import Request, no_answer
+    from rookery.client.transport.blocking import HttpTransport
+    from rookery.client.transport.requests import Request, no_answer
 
     try:
         transport = HttpTransport(remote.url, api_key=remote.api_key, namespace=remote.namespace)

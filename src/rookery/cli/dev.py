@@ -1,7 +1,6 @@
 """`rookery dev`: a server and a worker in one terminal, for as long as somebody writes code."""
 
 import os
-import re
 import signal
 import socket
 import subprocess
@@ -16,6 +15,7 @@ import click
 from rookery.cli import INTERRUPTED
 from rookery.cli.arguments import has_colours
 from rookery.cli.flags import ADDRESS, DURATION, LOG_LEVELS, PlainCommand
+from rookery.cli.ready import ready_url
 from rookery.cli.remote import Remote, Unreachable
 
 COLOURS: Final = {"server": "cyan", "worker": "magenta", "dev": "bright_black"}
@@ -24,7 +24,6 @@ FOREIGN: Final = ("ROOKERY_ADMIN_PASSWORD", "ROOKERY_API_KEY", "CORVO_API_KEY", 
 """What the environment says of other servers than this one."""
 PATIENCE: Final = 3.0
 """Seconds that a process has to end at once."""
-_READY: Final = re.compile(r" ready on (http://\S+)")
 
 
 class Line(NamedTuple):
@@ -178,9 +177,7 @@ class _Development:
             match self._events.get():
                 case Line(child, text):
                     self._show(child.name, text)
-                    ready = _READY.search(text)
-                    if ready and not url:
-                        url = ready[1]
+                    if not url and (url := ready_url(text) or ""):
                         self._env["ROOKERY_URL"] = url
                         self._start("worker", [self._app_name, "--server", url, *self._worker_flags])
                         self._say(f"{url} serves {self._app_name}; Ctrl-C stops both")

@@ -14,8 +14,8 @@ import click
 import msgspec
 
 if TYPE_CHECKING:
-    from rookery.client.blocking import HttpTransport
-    from rookery.client.requests import StreamedResponse
+    from rookery.client.transport.blocking import HttpTransport
+    from rookery.client.transport.requests import StreamedResponse
 
 logger = logging.getLogger(__name__)
 
@@ -67,7 +67,7 @@ class Answer:
 
     def events(self) -> Iterator[bytes]:
         """The data of server-sent events, as they come."""
-        from rookery.client.frames import FrameReader
+        from rookery.client.transport.sse import FrameReader
 
         if not self.headers.get("content-type", "").startswith("text/event-stream"):
             raise Unexpected("it is no stream of events")
@@ -105,7 +105,7 @@ class Remote(NamedTuple):
         JSON text in the body that is to arrive as it is comes as `msgspec.Raw`.
         """
         from rookery.client.errors import ServerUnreachable
-        from rookery.client.requests import API, Request, Retry, no_answer
+        from rookery.client.transport.requests import API, Request, Retry, no_answer
 
         request = Request(
             method,
@@ -162,14 +162,14 @@ def checked(value: Any, shape: Any) -> Any:
 @cache
 def _connections(remote: Remote) -> "HttpTransport":
     """The connections to a server, kept from call to call."""
-    from rookery.client.blocking import HttpTransport
+    from rookery.client.transport.blocking import HttpTransport
 
     return HttpTransport(remote.url, api_key=remote.api_key, namespace=remote.namespace, timeout=TIMEOUT)
 
 
 def _refusal(answer: Answer) -> Refused:
     from rookery.client.errors import Overloaded, error_of
-    from rookery.client.requests import Response
+    from rookery.client.transport.requests import Response
 
     status = answer.status_code
     if status < 400:

@@ -11,8 +11,8 @@ from pathlib import Path
 from time import monotonic
 from typing import Final
 
-from rookery.client.health import answering_probes
-from rookery.client.retries import jittered
+from rookery.client.transport.retries import jittered
+from rookery.client.worker.health import answering_probes
 
 logger = logging.getLogger("rookery.worker")
 

@@ -1,7 +1,6 @@
 """A server for a while: started on an empty directory, and gone with it in the end, whatever happens."""
 
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -15,10 +14,11 @@ from typing import Final
 
 import click
 
+from rookery.cli.ready import ready_url
+
 LONGEST_START: Final = 60.0
 LONGEST_STOP: Final = 10.0
 TERMINATED: Final = 128 + signal.SIGTERM
-_READY: Final = re.compile(r"ready on (http://\S+)")
 
 
 @contextmanager
@@ -62,9 +62,9 @@ def _start(command: Sequence[str], log: Path) -> "subprocess.Popen[bytes]":
 def _wait_until_ready(process: "subprocess.Popen[bytes]", log: Path) -> str:
     end = time.monotonic() + LONGEST_START
     while time.monotonic() < end:
-        ready = _READY.search(log.read_text())
-        if ready is not None:
-            return ready[1]
+        url = ready_url(log.read_text())
+        if url is not None:
+            return url
         if process.poll() is not None:
             break
         time.sleep(0.01)

@@ -18,11 +18,11 @@ import uvloop
 from rookery.cli.flags import ADDRESS, DURATION, LOG_LEVELS, PlainCommand
 from rookery.cli.supervisor import Supervisor, telling_parent, worker_command
 from rookery.cli.worker_check import check
-from rookery.client.health import answering_probes
-from rookery.client.lines import CannotStart
-from rookery.client.loading import NoSuchApp, load_app
-from rookery.client.logs import LOG_FORMAT
-from rookery.client.worker import LAST_MOMENT, Worker
+from rookery.client.functions.logs import LOG_FORMAT
+from rookery.client.worker.health import answering_probes
+from rookery.client.worker.lines import CannotStart
+from rookery.client.worker.loading import NoSuchApp, load_app
+from rookery.client.worker.worker import LAST_MOMENT, Worker
 
 logger = logging.getLogger("rookery.worker")
 

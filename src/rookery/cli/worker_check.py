@@ -8,9 +8,9 @@ import msgspec
 
 from rookery.client.client import Client
 from rookery.client.errors import Forbidden, RookeryError
-from rookery.client.functions import JobFunction
-from rookery.client.signatures import InvalidPayload
-from rookery.client.worker import Worker
+from rookery.client.functions.functions import JobFunction
+from rookery.client.functions.signatures import InvalidPayload
+from rookery.client.worker.worker import Worker
 
 WAITING: Final = ("pending", "scheduled", "retrying")
 SAMPLE: Final = 100

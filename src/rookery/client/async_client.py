@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, Unpack
 import msgspec
 from msgspec import UNSET
 
-from rookery.client.addresses import DEFAULT_URL, POOL_SIZE, TIMEOUT, from_environment
 from rookery.client.calls import find, jobs, produce, queues, schedules, watch, webhooks, work
 from rookery.client.calls.find import Action, Filters, Order, Sort
 from rookery.client.calls.produce import StepLike
@@ -30,9 +29,7 @@ from rookery.client.errors import (
     WaitTimeout,
     error_of,
 )
-from rookery.client.frames import Frame, FrameReader
 from rookery.client.newjobs import Batch, EnqueueOptions, NewJob, Priority
-from rookery.client.nonblocking import AsyncHttpTransport
 from rookery.client.records import (
     AckedMany,
     Enqueued,
@@ -67,8 +64,11 @@ from rookery.client.reports import (
     Why,
     WorkerInfo,
 )
-from rookery.client.requests import AsyncTransport, Request, Response
-from rookery.client.retries import RETRIES, pause_before_retry
+from rookery.client.transport.addresses import DEFAULT_URL, POOL_SIZE, TIMEOUT, from_environment
+from rookery.client.transport.nonblocking import AsyncHttpTransport
+from rookery.client.transport.requests import AsyncTransport, Request, Response
+from rookery.client.transport.retries import RETRIES, pause_before_retry
+from rookery.client.transport.sse import Frame, FrameReader
 from rookery.client.values import Duration, JobRef, job_id_of, seconds_of
 
 if TYPE_CHECKING:

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, Unpack
 import msgspec
 from msgspec import UNSET
 
-from rookery.client.addresses import DEFAULT_URL, POOL_SIZE, TIMEOUT, from_environment
-from rookery.client.blocking import HttpTransport
 from rookery.client.calls import find, jobs, produce, queues, schedules, watch, webhooks, work
 from rookery.client.calls.find import Action, Filters, Order, Sort
 from rookery.client.calls.produce import StepLike
@@ -30,7 +28,6 @@ from rookery.client.errors import (
     WaitTimeout,
     error_of,
 )
-from rookery.client.frames import Frame, FrameReader
 from rookery.client.newjobs import Batch, EnqueueOptions, NewJob, Priority
 from rookery.client.records import (
     AckedMany,
@@ -66,8 +63,11 @@ from rookery.client.reports import (
     Why,
     WorkerInfo,
 )
-from rookery.client.requests import Request, Response, Transport
-from rookery.client.retries import RETRIES, pause_before_retry
+from rookery.client.transport.addresses import DEFAULT_URL, POOL_SIZE, TIMEOUT, from_environment
+from rookery.client.transport.blocking import HttpTransport
+from rookery.client.transport.requests import Request, Response, Transport
+from rookery.client.transport.retries import RETRIES, pause_before_retry
+from rookery.client.transport.sse import Frame, FrameReader
 from rookery.client.values import Duration, JobRef, job_id_of, seconds_of
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from rookery.client.records import Job
     from rookery.client.reports import BulkStatus
-    from rookery.client.requests import Response
+    from rookery.client.transport.requests import Response
 
 
 class RookeryError(Exception):

@@ -25,11 +25,11 @@ from rookery.engine.ops import (
 )
 from rookery.http.call import Call
 from rookery.http.errors import ApiError, api_error, internal_error, invalid, refused
+from rookery.http.fetch import MOST_JOBS
 from rookery.http.frames import BadItem, Frame
 from rookery.http.produce import MOST_JOBS as MOST_NEW_JOBS
 from rookery.http.produce import EnqueueRequest, enqueued_json, new_job
 from rookery.http.work import (
-    MOST_JOBS,
     HeartbeatAnswer,
     beat,
     completion,

@@ -8,9 +8,10 @@ import msgspec
 
 from rookery.http.call import decode, says
 from rookery.http.errors import ApiError, invalid, unparsable
+from rookery.http.fetch import ClaimRequest
 from rookery.http.produce import EnqueueRequest
 from rookery.http.values import Raw
-from rookery.http.work import AckBatchItem, BeatRequest, ClaimRequest, FailRequest, ReleaseRequest
+from rookery.http.work import AckBatchItem, BeatRequest, FailRequest, ReleaseRequest
 
 T = TypeVar("T")
 

@@ -20,6 +20,7 @@ from rookery.http import (
     backup,
     bulk,
     cluster,
+    fetch,
     fulltext,
     joblogs,
     jobs,
@@ -49,6 +50,7 @@ logger = logging.getLogger(__name__)
 
 API_ROUTES: Final = [
     *produce.ROUTES,
+    *fetch.ROUTES,
     *work.ROUTES,
     *stream.ROUTES,
     *jobs.ROUTES,

@@ -8,8 +8,9 @@ import msgspec
 from rookery.engine.ops import AnyOperation, Approve, Cancel, Delete, Hold, Move, Refusal, Reject, Retry
 from rookery.http.call import Answer, Call, Handler, Parameter, Route, json_answer, says
 from rookery.http.errors import invalid, not_found, refused
+from rookery.http.fetch import DEFAULT_WAIT, LONGEST_WAIT
 from rookery.http.values import rank
-from rookery.http.work import DEFAULT_WAIT, LONGEST_WAIT, Status
+from rookery.http.work import Status
 from rookery.model.job import TERMINAL
 from rookery.store.views import JobView, read_job
 

@@ -13,9 +13,9 @@ from rookery.engine.ops import CHUNK, Ack, Claim, ClaimedJob, Fail, Heartbeat, R
 from rookery.http.call import Call, Route
 from rookery.http.errors import RATE_LIMITED, ApiError, api_error, internal_error, invalid
 from rookery.http.exchange import Exchange, parts_of
+from rookery.http.fetch import MOST_JOBS, FetchBatchAnswer, claim, jobs_json
 from rookery.http.frames import ClientFrame, Form, Frame, FrameFault, WantRequest, read_frame
 from rookery.http.openapi import ErrorAnswer
-from rookery.http.work import MOST_JOBS, FetchBatchAnswer, claim, jobs_json
 from rookery.node.batcher import Overloaded
 
 logger = logging.getLogger(__name__)

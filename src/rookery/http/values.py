@@ -1,4 +1,4 @@
-"""Checking and turning single values of requests: JSON text, times, durations, priorities, lease tokens."""
+"""Checking and turning single values of requests: JSON text, times, durations, priorities, leases."""
 
 import re
 from typing import Final
@@ -11,6 +11,7 @@ from rookery.model.instants import BadInstant, parse_instant
 from rookery.model.job import NORMAL_RANK, rank_of
 
 LARGEST_COUNT: Final = 2**31 - 1
+LONGEST_LEASE: Final = 86_400
 DEEPEST: Final = 200
 """How deep JSON values may be nested, so that whoever parses them later can."""
 _ESCAPE: Final = re.compile(
@@ -109,6 +110,15 @@ def whole_number(text: str | None, field: str, default: int, *, least: int) -> i
     if not text.isascii() or not text.isdigit() or len(text) > 18 or int(text) < least:
         raise invalid(f"{field} must be a whole number, at least {least}, not {text[:32]!r}")
     return int(text)
+
+
+def lease_length(seconds: int | None, field: str) -> int | None:
+    """The length of a lease in milliseconds."""
+    if seconds is None:
+        return None
+    if not 1 <= seconds <= LONGEST_LEASE:
+        raise invalid(f"{field} must be between 1 and {LONGEST_LEASE} seconds, not {seconds}")
+    return seconds * 1000
 
 
 def lease_text(lease: int) -> str:

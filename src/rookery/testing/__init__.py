@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from rookery.client.app import App
+    from rookery.client.functions.app import App
     from rookery.client.values import Day
     from rookery.testing.api import NeedsServer
     from rookery.testing.drained import Drained

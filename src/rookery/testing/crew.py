@@ -9,15 +9,15 @@ from urllib.parse import quote
 
 import msgspec
 
-from rookery.client.addresses import from_environment
-from rookery.client.app import App, all_apps
-from rookery.client.claimed import ClaimedJob
-from rookery.client.current import CurrentJob
-from rookery.client.functions import JobFunction
-from rookery.client.logs import capturing
-from rookery.client.outbox import Message, message_of
-from rookery.client.outcomes import Cancelled, Done, Failed, Snoozed, Steering
-from rookery.client.polling import VERBS, ClaimedJobs
+from rookery.client.functions.app import App, all_apps
+from rookery.client.functions.claimed import ClaimedJob
+from rookery.client.functions.current import CurrentJob
+from rookery.client.functions.functions import JobFunction
+from rookery.client.functions.logs import capturing
+from rookery.client.functions.outcomes import Cancelled, Done, Failed, Snoozed, Steering
+from rookery.client.transport.addresses import from_environment
+from rookery.client.worker.outbox import Message, message_of
+from rookery.client.worker.polling import VERBS, ClaimedJobs
 from rookery.http.call import Answer
 from rookery.model.job import DEAD
 from rookery.model.names import DEFAULT_NAMESPACE

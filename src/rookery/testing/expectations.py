@@ -8,10 +8,10 @@ from typing import Any, Final, TypedDict
 
 import msgspec
 
-from rookery.client.functions import JobFunction
+from rookery.client.functions.functions import JobFunction
+from rookery.client.functions.signatures import InvalidPayload
 from rookery.client.newjobs import Priority, unknown_name
 from rookery.client.records import Job
-from rookery.client.signatures import InvalidPayload
 from rookery.client.values import Duration, Time, json_of, milliseconds_of, time_text
 from rookery.model.durations import format_duration
 from rookery.model.instants import format_instant, parse_instant

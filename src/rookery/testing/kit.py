@@ -9,13 +9,13 @@ from typing import Any, ClassVar, Final, Self, cast
 
 import msgspec
 
-from rookery.client.addresses import from_environment
-from rookery.client.app import App, substitute
 from rookery.client.async_client import AsyncClient
 from rookery.client.client import Client
 from rookery.client.clock import substitute_clock
-from rookery.client.functions import JobFunction
+from rookery.client.functions.app import App, substitute
+from rookery.client.functions.functions import JobFunction
 from rookery.client.records import Job
+from rookery.client.transport.addresses import from_environment
 from rookery.client.values import Day, JobRef, time_text
 from rookery.model.instants import LATEST, parse_bound
 from rookery.testing.api import Added, MemoryApi

@@ -5,7 +5,7 @@ from contextlib import AsyncExitStack
 from functools import partial
 from typing import ClassVar
 
-from rookery.client.app import App
+from rookery.client.functions.app import App
 from rookery.client.values import Day, Duration, milliseconds_of
 from rookery.model.instants import format_instant
 from rookery.model.job import SCHEDULED

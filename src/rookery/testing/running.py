@@ -11,12 +11,12 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from rookery.client.app import App
-from rookery.client.current import CANCELLED, LEASE_LOST, CurrentJob, LogLine
-from rookery.client.functions import JobFunction
-from rookery.client.middleware import run_without_loop
-from rookery.client.outcomes import Outcome
-from rookery.client.running import run
+from rookery.client.functions.app import App
+from rookery.client.functions.current import CANCELLED, LEASE_LOST, CurrentJob, LogLine
+from rookery.client.functions.functions import JobFunction
+from rookery.client.functions.middleware import run_without_loop
+from rookery.client.functions.outcomes import Outcome
+from rookery.client.functions.running import run
 from rookery.testing.node import drive
 
 T = TypeVar("T")

@@ -9,7 +9,7 @@ import msgspec
 
 from rookery.client.errors import WaitTimeout
 from rookery.client.records import Job
-from rookery.client.requests import AsyncStreamedResponse, Request, Response, StreamedResponse
+from rookery.client.transport.requests import AsyncStreamedResponse, Request, Response, StreamedResponse
 from rookery.testing.api import Added, MemoryApi, needs_server
 
 _read_job: Final = msgspec.json.Decoder(Job).decode

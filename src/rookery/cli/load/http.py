@@ -14,10 +14,10 @@ import msgspec
 from rookery.cli.load.lane import Ended, Lease, NumberedLease, Patience
 from rookery.cli.load.settings import Settings
 from rookery.cli.remote import Remote
-from rookery.client.addresses import Envelope, cannot_connect, read_url, trusted_certificates
-from rookery.client.answers import AnswerReader
 from rookery.client.errors import RookeryError, ServerUnreachable, error_of
-from rookery.client.requests import API, Request, Response, no_answer
+from rookery.client.transport.addresses import Envelope, cannot_connect, read_url, trusted_certificates
+from rookery.client.transport.answers import AnswerReader
+from rookery.client.transport.requests import API, Request, Response, no_answer
 
 if TYPE_CHECKING:
     import ssl

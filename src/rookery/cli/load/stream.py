@@ -11,7 +11,7 @@ import msgspec
 from rookery.cli.load.lane import Ended, Lease, NumberedLease, Patience
 from rookery.cli.load.settings import Settings
 from rookery.cli.remote import Remote
-from rookery.client.stream import Outcome, Stream, connect
+from rookery.client.transport.stream import Outcome, Stream, connect
 
 MOST_CREDIT: Final = 512
 

@@ -7,7 +7,16 @@ import msgspec
 
 from rookery.client.newjobs import Priority, Tags, unknown_name
 from rookery.client.reports import BulkResult, BulkStatus, Hit, Page
-from rookery.client.requests import API, Request, Response, Retry, answer_as, no_answer, part_of_path, query_of
+from rookery.client.transport.requests import (
+    API,
+    Request,
+    Response,
+    Retry,
+    answer_as,
+    no_answer,
+    part_of_path,
+    query_of,
+)
 from rookery.client.values import Day, JobRef, job_id_of, json_of, time_text
 
 State = Literal["pending", "active", "held", "completed", "dead", "scheduled", "retrying", "cancelled"]

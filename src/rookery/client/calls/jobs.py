@@ -8,7 +8,16 @@ import msgspec
 from rookery.client.newjobs import Priority
 from rookery.client.records import Job
 from rookery.client.reports import LogPage, Why
-from rookery.client.requests import API, Request, Response, Retry, answer_as, no_answer, part_of_path, query_of
+from rookery.client.transport.requests import (
+    API,
+    Request,
+    Response,
+    Retry,
+    answer_as,
+    no_answer,
+    part_of_path,
+    query_of,
+)
 from rookery.client.values import JobRef, job_id_of
 
 MOST_IDS: Final = 1000

@@ -10,7 +10,7 @@ from msgspec import UNSET
 
 from rookery.client.newjobs import Batch, NewJob, Step, batch_body, job_body, new_job_body
 from rookery.client.records import Enqueued, EnqueuedMany
-from rookery.client.requests import API, Request, answer_as
+from rookery.client.transport.requests import API, Request, answer_as
 from rookery.client.values import json_of
 
 StepLike = Step | tuple[str, Any] | str

@@ -5,7 +5,7 @@ from typing import Final
 import msgspec
 
 from rookery.client.reports import Queue
-from rookery.client.requests import API, Request, Response, Retry, answer_as, no_answer, part_of_path
+from rookery.client.transport.requests import API, Request, Response, Retry, answer_as, no_answer, part_of_path
 from rookery.client.values import Duration, milliseconds_of
 
 _LONG: Final = 600.0

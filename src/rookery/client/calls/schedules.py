@@ -9,7 +9,7 @@ from msgspec import UNSET
 from rookery.client.newjobs import unknown_name
 from rookery.client.records import Enqueued
 from rookery.client.reports import Schedule
-from rookery.client.requests import API, Request, Retry, answer_as, no_answer, part_of_path
+from rookery.client.transport.requests import API, Request, Retry, answer_as, no_answer, part_of_path
 from rookery.client.values import json_of
 
 ScheduleRef = str | Schedule

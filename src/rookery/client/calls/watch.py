@@ -16,7 +16,16 @@ from rookery.client.reports import (
     UsageSummary,
     WorkerInfo,
 )
-from rookery.client.requests import API, Request, Response, Retry, answer_as, no_answer, part_of_path, query_of
+from rookery.client.transport.requests import (
+    API,
+    Request,
+    Response,
+    Retry,
+    answer_as,
+    no_answer,
+    part_of_path,
+    query_of,
+)
 from rookery.client.values import Duration, duration_text
 
 _LONG: Final = 3600.0

@@ -7,7 +7,7 @@ import msgspec
 
 from rookery.client.newjobs import unknown_name
 from rookery.client.reports import Delivery, Trial, Webhook
-from rookery.client.requests import API, Request, Response, Retry, answer_as, no_answer, part_of_path
+from rookery.client.transport.requests import API, Request, Response, Retry, answer_as, no_answer, part_of_path
 
 WebhookRef = str | Webhook
 """A webhook by its id, or as any call has returned it."""

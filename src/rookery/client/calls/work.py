@@ -7,7 +7,7 @@ import msgspec
 
 from rookery.client.errors import LeaseLost
 from rookery.client.records import AckedMany, Failed, FetchedJob, FetchedJobs, Heartbeat, LogsAdded, Pulse
-from rookery.client.requests import API, Request, Response, Retry, answer_as, no_answer, part_of_path
+from rookery.client.transport.requests import API, Request, Response, Retry, answer_as, no_answer, part_of_path
 from rookery.client.values import (
     Duration,
     JobRef,
@@ -182,7 +182,7 @@ def fail(
     """The attempt has failed."""
     if isinstance(error, BaseException):
         # What runs jobs is more than most clients need.
-        from rookery.client.running import backtrace_of, error_text
+        from rookery.client.functions.running import backtrace_of, error_text
 
         backtrace = backtrace or backtrace_of(error)
         error = error_text(error)

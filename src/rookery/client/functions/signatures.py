@@ -7,7 +7,7 @@ from typing import Any, Final, get_type_hints
 
 import msgspec
 
-from rookery.client.dependencies import Plan, depends_in
+from rookery.client.functions.dependencies import Plan, depends_in
 from rookery.client.values import json_of
 
 FROM_THE_SERVER: Final = frozenset(

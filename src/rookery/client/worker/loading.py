@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Final
 
 import rookery
-from rookery.client.app import App
-from rookery.client.running import error_text
+from rookery.client.functions.app import App
+from rookery.client.functions.running import error_text
 
 _HIDDEN: Final = (str(Path(rookery.__file__).parent), str(Path(importlib.__file__).parent), "<frozen importlib")
 

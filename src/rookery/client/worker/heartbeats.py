@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import msgspec
 
 from rookery.client.calls.work import MOST_LINES, NewLine, add_logs_in_parts
-from rookery.client.claimed import ClaimedJob
 from rookery.client.client import Client
-from rookery.client.current import CANCELLED, LEASE_LOST, CurrentJob, LogLine
 from rookery.client.errors import (
     ApiError,
     InvalidRequest,
@@ -21,11 +19,13 @@ from rookery.client.errors import (
     PayloadTooLarge,
     RookeryError,
 )
-from rookery.client.functions import JobFunction
-from rookery.client.outbox import Outbox
-from rookery.client.outcomes import Outcome
+from rookery.client.functions.claimed import ClaimedJob
+from rookery.client.functions.current import CANCELLED, LEASE_LOST, CurrentJob, LogLine
+from rookery.client.functions.functions import JobFunction
+from rookery.client.functions.outcomes import Outcome
 from rookery.client.records import Heartbeat, LogsAdded
-from rookery.client.requests import API, Request, answer_as
+from rookery.client.transport.requests import API, Request, answer_as
+from rookery.client.worker.outbox import Outbox
 
 if TYPE_CHECKING:
     import asyncio

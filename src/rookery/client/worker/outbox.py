@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from rookery.client.outcomes import Cancelled, Done, Failed, Outcome, Snoozed
+from rookery.client.functions.outcomes import Cancelled, Done, Failed, Outcome, Snoozed
 from rookery.client.values import sendable
 
 MOST_AT_ONCE: Final = 512

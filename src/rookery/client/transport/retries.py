@@ -4,7 +4,7 @@ import os
 from typing import Any, Final
 
 from rookery.client.errors import AnswerTimeout, ApiError, Overloaded, RookeryError, ServerUnreachable
-from rookery.client.requests import Request, Retry
+from rookery.client.transport.requests import Request, Retry
 
 RETRIES: Final = 3
 FIRST_PAUSE: Final = 0.25

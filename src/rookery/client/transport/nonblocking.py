@@ -9,7 +9,8 @@ from contextlib import asynccontextmanager
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from rookery.client.addresses import (
+from rookery.client.errors import AnswerTimeout, ServerUnreachable
+from rookery.client.transport.addresses import (
     LONGEST_CONNECT,
     LONGEST_IDLE,
     POOL_SIZE,
@@ -22,9 +23,8 @@ from rookery.client.addresses import (
     trusted_certificates,
     worse,
 )
-from rookery.client.answers import AnswerReader
-from rookery.client.errors import AnswerTimeout, ServerUnreachable
-from rookery.client.requests import Request, Response, Retry
+from rookery.client.transport.answers import AnswerReader
+from rookery.client.transport.requests import Request, Response, Retry
 
 if TYPE_CHECKING:
     import ssl

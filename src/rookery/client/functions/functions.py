@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, Unpack
 
 import msgspec
 
-from rookery.client.logs import CaptureLogs, capture_level
+from rookery.client.functions.logs import CaptureLogs, capture_level
+from rookery.client.functions.signatures import Signature
 from rookery.client.newjobs import EnqueueOptions, JobOptions, NewJob, unknown_name
 from rookery.client.records import Enqueued
-from rookery.client.signatures import Signature
 from rookery.client.values import Duration, seconds_of
 
 if TYPE_CHECKING:
-    from rookery.client.app import App
+    from rookery.client.functions.app import App
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -8,12 +8,12 @@ from contextlib import suppress
 from time import monotonic
 from typing import Any, Final
 
-from rookery.client.child import Ended, Job, Leave, Report, Said, Server, Stop, serve
-from rookery.client.current import CANCELLED, CurrentJob, JobReports
-from rookery.client.functions import JobFunction
-from rookery.client.outcomes import Dropped, Outcome
-from rookery.client.running import JobTimeout, judge, timed_out
-from rookery.client.threads import Threads
+from rookery.client.functions.current import CANCELLED, CurrentJob, JobReports
+from rookery.client.functions.functions import JobFunction
+from rookery.client.functions.outcomes import Dropped, Outcome
+from rookery.client.functions.running import JobTimeout, judge, timed_out
+from rookery.client.worker.child import Ended, Job, Leave, Report, Said, Server, Stop, serve
+from rookery.client.worker.threads import Threads
 
 logger = logging.getLogger("rookery.worker")
 

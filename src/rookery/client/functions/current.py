@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from rookery.client import clock
-from rookery.client.claimed import ClaimedJob
+from rookery.client.functions.claimed import ClaimedJob
 from rookery.client.values import json_of, sendable
 
 CANCELLED: Final = "cancelled"

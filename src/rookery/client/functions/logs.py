@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from rookery.client.current import _current
+from rookery.client.functions.current import _current
 
 CaptureLogs = bool | int | str
 """All records, none, or those from a level on."""

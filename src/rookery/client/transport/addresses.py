@@ -7,7 +7,7 @@ from urllib.parse import quote, urlsplit
 
 from rookery import __version__
 from rookery.client.errors import ServerUnreachable
-from rookery.client.requests import Request
+from rookery.client.transport.requests import Request
 
 if TYPE_CHECKING:
     import ssl

@@ -8,13 +8,13 @@ from weakref import WeakValueDictionary
 
 from rookery.client.async_client import AsyncClient
 from rookery.client.client import Client
-from rookery.client.current import CurrentJob
-from rookery.client.functions import Errors, JobFunction, RunOptions
-from rookery.client.logs import CaptureLogs
-from rookery.client.middleware import Middleware, onion, run_without_loop, through_layers
+from rookery.client.functions.current import CurrentJob
+from rookery.client.functions.functions import Errors, JobFunction, RunOptions
+from rookery.client.functions.logs import CaptureLogs
+from rookery.client.functions.middleware import Middleware, onion, run_without_loop, through_layers
 from rookery.client.newjobs import Batch, JobOptions, NewJob, unknown_name
 from rookery.client.records import Enqueued, EnqueuedMany
-from rookery.client.requests import AsyncTransport, Transport
+from rookery.client.transport.requests import AsyncTransport, Transport
 from rookery.client.values import Duration
 
 P = ParamSpec("P")

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
-from rookery.client.addresses import DEFAULT_URL, from_environment
-from rookery.client.claimed import ClaimedJob
 from rookery.client.errors import (
     ApiError,
     Forbidden,
@@ -18,13 +16,15 @@ from rookery.client.errors import (
     Unauthorized,
     UnexpectedAnswer,
 )
-from rookery.client.outbox import MOST_BYTES, Message, Outbox
-from rookery.client.polling import deliver, note_dropped, note_retry
-from rookery.client.retries import jittered
-from rookery.client.stream import Answer, Outcome, Stream, connect
+from rookery.client.functions.claimed import ClaimedJob
+from rookery.client.transport.addresses import DEFAULT_URL, from_environment
+from rookery.client.transport.retries import jittered
+from rookery.client.transport.stream import Answer, Outcome, Stream, connect
+from rookery.client.worker.outbox import MOST_BYTES, Message, Outbox
+from rookery.client.worker.polling import deliver, note_dropped, note_retry
 
 if TYPE_CHECKING:
-    from rookery.client.worker import Worker
+    from rookery.client.worker.worker import Worker
 
 logger = logging.getLogger("rookery.worker")
 

@@ -12,21 +12,21 @@ from contextlib import AsyncExitStack, suppress
 from time import monotonic
 from typing import Any, Final, Literal
 
-from rookery.client.app import App
-from rookery.client.child import Server
-from rookery.client.claimed import ClaimedJob
-from rookery.client.credit import Credit
-from rookery.client.current import CANCELLED, LEASE_LOST
-from rookery.client.functions import JobFunction
-from rookery.client.heartbeats import Heartbeats, RunningJob
-from rookery.client.lines import CannotStart, Line
-from rookery.client.logs import capturing
-from rookery.client.outbox import Outbox, message_of
-from rookery.client.outcomes import Done, Dropped, Failed, Outcome, Snoozed
-from rookery.client.processes import Processes
-from rookery.client.running import error_text, run
-from rookery.client.threads import Threads
+from rookery.client.functions.app import App
+from rookery.client.functions.claimed import ClaimedJob
+from rookery.client.functions.current import CANCELLED, LEASE_LOST
+from rookery.client.functions.functions import JobFunction
+from rookery.client.functions.logs import capturing
+from rookery.client.functions.outcomes import Done, Dropped, Failed, Outcome, Snoozed
+from rookery.client.functions.running import error_text, run
 from rookery.client.values import Duration, seconds_of, sendable, whole_seconds_of
+from rookery.client.worker.child import Server
+from rookery.client.worker.credit import Credit
+from rookery.client.worker.heartbeats import Heartbeats, RunningJob
+from rookery.client.worker.lines import CannotStart, Line
+from rookery.client.worker.outbox import Outbox, message_of
+from rookery.client.worker.processes import Processes
+from rookery.client.worker.threads import Threads
 
 logger = logging.getLogger("rookery.worker")
 

@@ -11,7 +11,8 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 from weakref import finalize
 
-from rookery.client.addresses import (
+from rookery.client.errors import AnswerTimeout, ServerUnreachable
+from rookery.client.transport.addresses import (
     LONGEST_CONNECT,
     LONGEST_IDLE,
     POOL_SIZE,
@@ -25,9 +26,8 @@ from rookery.client.addresses import (
     trusted_certificates,
     worse,
 )
-from rookery.client.answers import AnswerReader
-from rookery.client.errors import AnswerTimeout, ServerUnreachable
-from rookery.client.requests import Request, Response, Retry
+from rookery.client.transport.answers import AnswerReader
+from rookery.client.transport.requests import Request, Response, Retry
 
 if TYPE_CHECKING:
     import ssl

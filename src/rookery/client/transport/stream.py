@@ -18,9 +18,9 @@ from websockets.typing import Subprotocol
 from websockets.uri import WebSocketURI
 
 from rookery import __version__
-from rookery.client.addresses import LONGEST_CONNECT, Address, cannot_connect, read_url, trusted_certificates
 from rookery.client.errors import ApiError, RookeryError, ServerUnreachable, UnexpectedAnswer, error_of
-from rookery.client.requests import API, Response
+from rookery.client.transport.addresses import LONGEST_CONNECT, Address, cannot_connect, read_url, trusted_certificates
+from rookery.client.transport.requests import API, Response
 
 if TYPE_CHECKING:
     import ssl

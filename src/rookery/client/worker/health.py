@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from rookery.client.lines import CannotStart
+from rookery.client.worker.lines import CannotStart
 
 LONGEST_REQUEST: Final = 5.0
 

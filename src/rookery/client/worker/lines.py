@@ -5,12 +5,12 @@ import logging
 from typing import TYPE_CHECKING, Final, Protocol
 
 from rookery.client.errors import Forbidden, Overloaded, RookeryError, Unauthorized
-from rookery.client.polling import PollSession
-from rookery.client.retries import jittered
-from rookery.client.streaming import StreamSession, StreamUnavailable
+from rookery.client.transport.retries import jittered
+from rookery.client.worker.polling import PollSession
+from rookery.client.worker.streaming import StreamSession, StreamUnavailable
 
 if TYPE_CHECKING:
-    from rookery.client.worker import Worker
+    from rookery.client.worker.worker import Worker
 
 logger = logging.getLogger("rookery.worker")
 

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from rookery.client.async_client import AsyncClient
-from rookery.client.claimed import ClaimedJob
-from rookery.client.current import LEASE_LOST
 from rookery.client.errors import InvalidRequest, LeaseLost, NotFound, Overloaded, PayloadTooLarge, RookeryError
-from rookery.client.nonblocking import AsyncHttpTransport
-from rookery.client.outbox import AckMessage, FailMessage, Message, Outbox, ReleaseMessage
+from rookery.client.functions.claimed import ClaimedJob
+from rookery.client.functions.current import LEASE_LOST
 from rookery.client.records import AckedMany
-from rookery.client.requests import API, Request, Retry, answer_as, no_answer, part_of_path
-from rookery.client.retries import jittered
+from rookery.client.transport.nonblocking import AsyncHttpTransport
+from rookery.client.transport.requests import API, Request, Retry, answer_as, no_answer, part_of_path
+from rookery.client.transport.retries import jittered
+from rookery.client.worker.outbox import AckMessage, FailMessage, Message, Outbox, ReleaseMessage
 from rookery.model.instants import parse_instant
 
 if TYPE_CHECKING:
-    from rookery.client.worker import Worker
+    from rookery.client.worker.worker import Worker
 
 logger = logging.getLogger("rookery.worker")
 

@@ -11,12 +11,12 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from rookery.client.claimed import ClaimedJob
-from rookery.client.current import CurrentJob, LogLine
-from rookery.client.functions import find_function
-from rookery.client.logs import LOG_FORMAT, capturing
-from rookery.client.outcomes import Failed, Outcome
-from rookery.client.running import backtrace_of, error_text, run
+from rookery.client.functions.claimed import ClaimedJob
+from rookery.client.functions.current import CurrentJob, LogLine
+from rookery.client.functions.functions import find_function
+from rookery.client.functions.logs import LOG_FORMAT, capturing
+from rookery.client.functions.outcomes import Failed, Outcome
+from rookery.client.functions.running import backtrace_of, error_text, run
 
 PARENT_IS_GONE: Final = 1
 

@@ -11,10 +11,10 @@ from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from rookery.client.current import CANCELLED, CurrentJob, _current
-from rookery.client.functions import JobFunction
-from rookery.client.middleware import onion
-from rookery.client.outcomes import (
+from rookery.client.functions.current import CANCELLED, CurrentJob, _current
+from rookery.client.functions.functions import JobFunction
+from rookery.client.functions.middleware import onion
+from rookery.client.functions.outcomes import (
     LONGEST_BACKTRACE,
     LONGEST_ERROR,
     Cancel,
@@ -28,11 +28,11 @@ from rookery.client.outcomes import (
     Snoozed,
     Steering,
 )
-from rookery.client.signatures import InvalidPayload
+from rookery.client.functions.signatures import InvalidPayload
 from rookery.client.values import json_of, sendable
 
 DONE: Final = Done()
-_HERE: Final = str(Path(__file__).parent)
+_SDK: Final = str(Path(__file__).parents[1])
 
 
 class JobTimeout(TimeoutError):
@@ -178,9 +178,9 @@ def error_text(error: BaseException) -> str:
 
 
 def backtrace_of(error: BaseException) -> str | None:
-    """Where it came from, without the frames of this package; the end of it if it is long."""
+    """Where it came from, without the frames of the SDK; the end of it if it is long."""
     said = traceback.TracebackException.from_exception(error)
-    frames = [frame for frame in said.stack if not frame.filename.startswith(_HERE)]
+    frames = [frame for frame in said.stack if not frame.filename.startswith(_SDK)]
     if not frames:
         return None
     said.stack = traceback.StackSummary.from_list(frames)
