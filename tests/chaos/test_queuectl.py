@@ -43,12 +43,14 @@ def test_a_home_can_be_made_by_several_workers_at_once(crew: Crew) -> None:
     assert [process.wait(120) for process in processes] == [0] * 5, crew.output
 
 
-def test_a_command_that_is_killed_has_failed(crew: Crew) -> None:
-    crew.enqueue(f"echo $$ > {crew.directory}/pid; sleep 600", id="victim", max_retries=1)
+def test_a_command_that_is_killed_has_failed_and_leaves_nothing_behind(crew: Crew) -> None:
+    script = f"sleep 600 & echo $! > {crew.directory}/child; echo $$ > {crew.directory}/pid; wait"
+    crew.enqueue(script, id="victim", max_retries=1)
     process = crew.start("--drain")
     os.kill(wait_for(pid_in(crew.directory / "pid")), signal.SIGKILL)
 
     assert process.wait(60) == 0
+    assert not is_alive(int((crew.directory / "child").read_text())), "a retry would have run beside it"
     assert (crew.job("victim")["state"], crew.job("victim")["exit_code"]) == ("dead", 137)
 
 

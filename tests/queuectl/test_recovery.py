@@ -178,8 +178,10 @@ def test_only_what_has_the_mark_of_the_lost_run_and_stayed_in_its_session_is_kil
         assert [process.poll() for process in (*others, unmarked)] == [None] * 3
     finally:
         os.kill(detached, signal.SIGKILL)
+        for process in others:
+            os.killpg(process.pid, signal.SIGKILL)
+        unmarked.kill()
         for process in (*others, unmarked):
-            process.kill()
             process.wait()
 
 

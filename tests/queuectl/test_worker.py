@@ -10,6 +10,7 @@ import apsw
 import pytest
 
 from rookery.engine.ops import AnyOperation, Result, SaveSetting
+from rookery.model.instants import parse_instant
 from rookery.queuectl import working
 from rookery.queuectl.home import Home, HomeError, now_ms
 from tests.conftest import wait_for
@@ -243,3 +244,24 @@ def test_a_store_that_cannot_be_written_is_tried_again(crew: Crew, monkeypatch: 
 
     assert errors == []
     assert crew.home.settings().max_retries == 9
+
+
+def test_a_job_that_was_taken_while_the_end_was_told_is_not_begun(crew: Crew, monkeypatch: pytest.MonkeyPatch) -> None:
+    job_id = crew.enqueue("true")
+    answers = iter([False])
+    monkeypatch.setattr(working.Worker, "_is_to_end", lambda worker: next(answers, True))
+    worker = working.Worker(crew.home, working.Wanted(), os.getppid())
+    worker._commit(*worker._work())
+
+    assert (crew.job(job_id)["state"], crew.job(job_id)["worker_id"]) == ("pending", None)
+    assert not crew.home.log_path(job_id).exists()
+    events = crew.home.reader().execute("SELECT type FROM event ORDER BY seq").fetchall()
+    assert events == [("enqueued",), ("started",), ("released",)]
+
+
+def test_draining_does_not_end_while_more_is_due_than_can_be_looked_at_at_once(crew: Crew) -> None:
+    crew.enqueue(*["true"] * 501, run_at=now_ms() + 300, max_retries=1)
+    wait_for(lambda: now_ms() > parse_instant(crew.home.reader().execute("SELECT max(next_run_at) FROM jobs").get))
+    crew.drain("--count", "2")
+
+    assert crew.states() == {"completed": 501}

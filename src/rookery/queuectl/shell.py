@@ -139,6 +139,9 @@ class ShellRun:
                     write(data)
                 if exited_at is None and watch.has_exited():
                     exited_at = monotonic()
+                    if watch.was_killed():
+                        # It did not mean to leave anything behind, and may soon be run again.
+                        self._signal(signal.SIGKILL)
             if timed_out or self._was_stopped:
                 # Before the shell's own process is reaped: until then nobody else can have this group's number.
                 self._signal(signal.SIGKILL)
@@ -229,6 +232,13 @@ class _Watch:
         if self._pidfd is None:
             self._exited = self._process.poll() is not None
         return self._exited
+
+    def was_killed(self) -> bool:
+        """Whether it was a signal that ended it. It is not reaped by asking that."""
+        if self._pidfd is None:
+            return (self._process.returncode or 0) < 0
+        end = os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
+        return end is not None and end.si_code != os.CLD_EXITED
 
     def __enter__(self) -> "_Watch":
         return self

@@ -25,8 +25,10 @@ from rookery.engine.ops import (
     Heartbeat,
     Refusal,
     RegisterWorker,
+    Release,
     RemoveWorker,
     Result,
+    Return,
     SeeWorker,
     Sweep,
     Taken,
@@ -100,12 +102,17 @@ class Worker:
             taken = self._commit(*unrecorded, self._take_next())[-1]
             assert isinstance(taken, Taken)
             unrecorded = []
+            if taken.more:
+                continue
             if taken.is_stopped or (self._wanted.drain and not taken.unended):
                 break
-            if taken.job is not None:
-                unrecorded = self._run(taken.job, taken.lost_leases)
-            elif not taken.more:
+            if taken.job is None:
                 self._rest()
+            elif self._is_to_end():
+                # That came while the job was being taken: it is not begun any more.
+                unrecorded = [Release(items=[Return(taken.job.job_id, lease=taken.job.lease)])]
+            else:
+                unrecorded = self._run(taken.job, taken.lost_leases)
         return unrecorded
 
     def _is_to_end(self) -> bool:
