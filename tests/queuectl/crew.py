@@ -107,6 +107,7 @@ class Crew:
         for pid in workers:
             if pid != os.getpid() and is_alive(pid):
                 os.kill(pid, signal.SIGKILL)
+                wait_for(lambda pid=pid: not is_alive(pid))
         for job_id, attempt in self.home.reader().execute("SELECT id, attempt FROM job").fetchall():
             if self.job(job_id)["state"] in ("processing", "failed"):
                 leftovers.end(self.home, job_id, max(1, attempt))

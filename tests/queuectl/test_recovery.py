@@ -185,6 +185,24 @@ def test_only_what_has_the_mark_of_the_lost_run_and_stayed_in_its_session_is_kil
             process.wait()
 
 
+def test_a_lost_run_cannot_escape_by_starting_others(crew: Crew) -> None:
+    crew.home.machine()
+    environment = {**os.environ, leftovers.MARK: leftovers.mark(crew.home, "a", 1)}
+    breeding = "while :; do sleep 600 & sleep 0.002; done"
+    lost = subprocess.Popen(["/bin/sh", "-c", breeding], env=environment, start_new_session=True)
+    wait_for(lambda: len(session_of(lost.pid)) > 20)
+    leftovers.end(crew.home, "a", 1)
+
+    assert lost.wait(10) == -signal.SIGKILL
+    assert session_of(lost.pid) == []
+
+
+def session_of(pid: int) -> list[int]:
+    """The processes in the session of that process."""
+    listed = subprocess.run(["ps", "-o", "pid=,stat=", "-s", str(pid)], capture_output=True, text=True).stdout
+    return [int(line.split()[0]) for line in listed.splitlines() if not line.split()[1].startswith("Z")]
+
+
 def test_a_worker_that_was_stopped_and_has_lost_its_job_ends_the_command_when_it_wakes(crew: Crew) -> None:
     """The lease is made to run out in the store instead of waiting for it."""
     pids = crew.directory / "pids"

@@ -20,6 +20,7 @@ from rookery.queuectl.notices import say
 MARK: Final = "QUEUECTL_RUN"
 """The variable that has it."""
 _PROCESSES: Final = Path("/proc")
+_MOST_ROUNDS: Final = 20
 _DIES_WITHIN: Final = 5.0
 """Seconds for which a killed process is waited for; a disk that does not answer may hold it."""
 
@@ -45,14 +46,25 @@ def _real_path(path: Path) -> Path:
 def end(home: Home, job_id: str, attempt: int) -> None:
     """Kill what is left of a run that is known to be lost."""
     entry = f"{MARK}={mark(home, job_id, attempt)}".encode()
-    found = [process for pid in _pids() if (process := _look(pid, entry)) is not None]
+    found = _marked(entry)
     if not found:
         return
     # The command itself was there first; who has a session of his own went his own way.
     session = min(found).session
-    killed = [process.pid for process in found if process.session == session and _kill(process, entry)]
+    killed = []
+    for _ in range(_MOST_ROUNDS):
+        members = [process for process in found if process.session == session]
+        if not members:
+            break
+        killed += [process.pid for process in members if _kill(process, entry)]
+        # Those who were killed last may have started others since they were seen.
+        found = _marked(entry)
     if killed:
         say(f"{job_id}: its worker was lost; killed what still ran of it: {', '.join(map(str, killed))}")
+
+
+def _marked(entry: bytes) -> list[_Process]:
+    return [process for pid in _pids() if (process := _look(pid, entry)) is not None]
 
 
 def _pids() -> list[int]:
