@@ -60,7 +60,7 @@ class Refused(Exception):
 @click.command("dashboard")
 @click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Where to listen.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8090, show_default=True, metavar="N", help="0: any.")
-@in_home("this page shows a home; a server has pages of its own ({url}/ui), and `rookery top --server {url}`")
+@in_home("this page shows a home; to watch a server there is `rookery top --server {url}`")
 def command(home: Home, /, host: str, port: int) -> None:
     """Serve a page to watch the jobs and to retry dead ones, until Ctrl-C.
 
