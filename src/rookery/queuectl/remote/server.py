@@ -148,8 +148,8 @@ class ServerPlace(Place):
 
     def find_jobs(self, state: str | None, queue: str | None, limit: int | None) -> Iterator[Row]:
         """Jobs by their age, the oldest first, fetched as they are looked at."""
-        found = islice(self._summaries(state, queue, limit), limit)
         with self.problems_told():
+            found = islice(self._summaries(state, queue, limit), limit)
             while part := list(islice(found, _PAGE)):
                 for job in self.client.get_many([summary.id for summary in part]):
                     yield row_of(job)
