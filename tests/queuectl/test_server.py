@@ -325,7 +325,7 @@ def test_a_worker_is_shown_and_stopped_with_its_job_finished(
     assert workers[0]["worker_id"].startswith("w-")
     assert is_alive(workers[0]["pid"])
     for _ in range(2):  # said twice, it kills nothing either
-        assert "told to stop" in counter.ok("worker", "stop")
+        assert "Told to stop: 1 worker of" in counter.ok("worker", "stop")
     impatient = counter.run("worker", "stop", "--wait", "--timeout", "0.1")
     assert impatient.returncode == 1
     assert workers[0]["worker_id"] in impatient.stderr

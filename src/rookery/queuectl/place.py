@@ -2,11 +2,13 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rookery.queuectl.home import Home
-from rookery.queuectl.jobs import JobRequest
 from rookery.queuectl.settings import SETTINGS, Settings
+
+if TYPE_CHECKING:
+    from rookery.queuectl.jobs import JobRequest
 
 Row = dict[str, Any]
 """A job by its columns."""
@@ -46,7 +48,7 @@ class Place(ABC):
         """The same as texts, in their order."""
 
     @abstractmethod
-    def add(self, job: JobRequest, backoff_base: float, now: int) -> Added:
+    def add(self, job: "JobRequest", backoff_base: float, now: int) -> Added:
         """Add a job. Raises IdTaken; BadInput if it cannot be kept here."""
 
     @abstractmethod

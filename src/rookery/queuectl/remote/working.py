@@ -48,8 +48,9 @@ def stop(place: ServerPlace, wait: bool, timeout: float | None) -> None:
     running = place.register.running(place.url, place.namespace)
     for entry in running:
         place.register.tell_to_stop(entry.worker_id)
+    workers = "worker" if len(running) == 1 else "workers"
     click.echo(
-        f"{len(running)} workers of {place.home.path} are told to stop; jobs that run are finished first. "
+        f"Told to stop: {len(running)} {workers} of {place.home.path}; jobs that run are finished first. "
         "Stop those that were started elsewhere where they run."
     )
     end = None if timeout is None else monotonic() + timeout
