@@ -61,7 +61,7 @@ def test_a_list_is_a_table_for_people(desk: Desk) -> None:
     head, line = desk.ok("list").splitlines()
 
     assert head.split() == [
-        *("ID", "STATE", "ATTEMPTS", "MAX_RETRIES", "PRIORITY", "NEXT_RUN_AT", "UPDATED_AT", "COMMAND"),
+        *("id", "state", "attempts", "max_retries", "priority", "next_run_at", "updated_at", "command"),
     ]
     assert line.split()[:5] == ["x", "pending", "0", "3", "4"]
     assert "\x1b" not in line
