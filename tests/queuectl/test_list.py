@@ -40,6 +40,7 @@ def test_jobs_are_listed_by_age_and_picked_by_state_and_queue(desk: Desk) -> Non
     assert ids(desk) == ["done", "dead", "failed", "again", "lost", "running", "waiting", "later"]
     assert ids(desk, "--limit", "2") == ["done", "dead"]
     assert ids(desk, "--limit", "0") == []
+    assert len(ids(desk, "--limit", "9" * 20)) == 8
     assert ids(desk, "--queue", "other") == ["lost", "later"]
     assert ids(desk, "--queue", "none") == []
     by_state = {

@@ -164,6 +164,7 @@ def test_waiting_for_the_end_has_a_limit(crew: Crew) -> None:
     assert stop.returncode == 1
     assert "still running" in stop.stderr
     assert crew.run("worker", "stop", "--timeout", "1").returncode == 2
+    assert crew.run("worker", "stop", "--wait", "--timeout", "nan", timeout=20).returncode == 2
 
 
 def test_workers_that_were_told_to_stop_do_so_even_if_others_start_at_once(crew: Crew) -> None:

@@ -1,6 +1,7 @@
 """`queuectl worker`: start workers in the foreground, and tell those of a home to stop."""
 
 import time
+from math import isnan
 from typing import Final
 
 import click
@@ -95,6 +96,8 @@ def stop(home: Home, /, wait: bool, timeout: float | None) -> None:
 
     if timeout is not None and not wait:
         raise click.UsageError("--timeout goes with --wait.")
+    if timeout is not None and isnan(timeout):
+        raise click.BadParameter("must be a number.", param_hint="'--timeout'")
     home.apply(SaveSetting(key=SHUTDOWN, value="true"), SaveSetting(key=STOPPED_AT, value=str(now_ms())))
     click.echo("Workers are told to stop; jobs that run are finished first.")
     if wait:
