@@ -12,7 +12,7 @@ def test_dead_jobs_are_listed_with_their_last_error(desk: Desk) -> None:
     desk.add(id="alive")
 
     head, first, second = desk.ok("dlq", "list").splitlines()
-    assert head.split() == ["ID", "ATTEMPTS", "MAX_RETRIES", "LAST_ERROR"]
+    assert head.split() == ["id", "attempts", "max_retries", "last_error"]
     assert first.split()[:3] == ["a", "1", "1"]
     assert "not found" in first
     assert "\x1b" not in first

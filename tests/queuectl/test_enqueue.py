@@ -96,11 +96,18 @@ def test_a_delay_is_a_time_from_now(desk: Desk) -> None:
     assert job["run_at"] == job["next_run_at"]
 
 
-def test_a_time_that_is_past_means_now(desk: Desk) -> None:
-    desk.add(id="x", run_at="1999-12-31T23:59:59Z")
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("1999-12-31T23:59:59Z", "1999-12-31T23:59:59.000Z"),
+        ("0001-01-01T00:00:00+14:00", "0001-01-01T00:00:00.000Z"),
+    ],
+)
+def test_a_time_that_is_past_means_now(desk: Desk, text: str, shown: str) -> None:
+    desk.add(id="x", run_at=text)
 
     job = desk.job("x")
-    assert (job["run_at"], job["next_run_at"]) == ("1999-12-31T23:59:59.000Z", job["created_at"])
+    assert (job["run_at"], job["next_run_at"]) == (shown, job["created_at"])
     assert desk.claim().job_id == "x"
 
 

@@ -70,6 +70,19 @@ def test_the_error_is_the_first_512_characters_of_stderr() -> None:
     assert ran.error == "ä" * 512
 
 
+def test_an_error_of_many_lines_is_cut_in_the_same_place() -> None:
+    ran, _ = run("yes | head -n 1000 >&2; exit 1")
+
+    assert ran.error == "y\n" * 256
+
+
+@pytest.mark.parametrize("command", ["echo >&2; exit 7", "printf '%600sx' '' >&2; exit 7"])
+def test_an_error_that_is_blank_is_none(command: str) -> None:
+    ran, _ = run(command)
+
+    assert ran.error == "exit code 7"
+
+
 def test_output_that_is_no_text_is_told_as_well_as_can_be() -> None:
     ran, _ = run(r"printf 'a\377b\000c' >&2; exit 1")
 

@@ -2,12 +2,15 @@
 
 import os
 import sqlite3
+from itertools import count
 from pathlib import Path
 
 import pytest
 
 from rookery.engine.ops import SaveSetting
-from rookery.queuectl.home import Home, HomeError
+from rookery.queuectl import home
+from rookery.queuectl.home import Home, HomeError, now_ms
+from rookery.queuectl.jobs import JobRequest, enqueue_operation
 from rookery.queuectl.logfiles import log_name
 from rookery.queuectl.processes import is_running, own_mark, start_mark
 from tests.queuectl.desk import Desk
@@ -94,6 +97,18 @@ def test_a_file_system_without_links_will_do(desk: Desk, monkeypatch: pytest.Mon
     monkeypatch.setattr(os, "link", refuse)
     assert desk.home.settings().max_retries == 3
     assert not list(desk.home.path.glob("*.new*"))
+
+
+def test_no_two_jobs_are_equally_old(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = count()
+    start = now_ms()
+    monkeypatch.setattr(home, "now_ms", lambda: start + next(looks) // 10)
+    for name in "zyx":
+        desk.home.apply(enqueue_operation(JobRequest(id=name, command="true", max_retries=1), 2, start))
+
+    born = desk.home.reader().execute("SELECT created_at FROM jobs ORDER BY created_at, id").fetchall()
+    assert len(set(born)) == 3
+    assert [desk.claim().job_id for _ in range(3)] == ["z", "y", "x"]
 
 
 def test_a_full_disk_is_no_traceback(tmp_path: Path) -> None:

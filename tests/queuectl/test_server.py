@@ -196,7 +196,7 @@ def test_jobs_have_the_same_columns_as_in_a_home(counter: Counter, queue: str) -
     assert [job["command"] for job in counter.json("list", "--queue", queue, "--limit", "1")] == ["echo 1"]
     assert counter.json("list", "--queue", queue, "--state", "dead") == []
     assert counter.ok("list", "--queue", queue).splitlines()[0].split() == [
-        *("ID", "STATE", "ATTEMPTS", "MAX_RETRIES", "PRIORITY", "NEXT_RUN_AT", "UPDATED_AT", "COMMAND")
+        *("id", "state", "attempts", "max_retries", "priority", "next_run_at", "updated_at", "command")
     ]
 
 

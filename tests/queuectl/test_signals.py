@@ -125,7 +125,16 @@ def test_workers_that_keep_dying_are_given_up(crew: Crew) -> None:
 
     wait_for(kill_the_next, timeout=60)
     assert process.returncode == 1
-    assert len(killed) == 5
+    assert len(killed) == 20
+
+
+def test_a_job_that_kills_its_workers_dies_before_they_are_given_up(crew: Crew) -> None:
+    killer = crew.enqueue("kill -9 $PPID; sleep 30", max_retries=1, priority=1)
+    other = crew.enqueue("true")
+    crew.drain()
+
+    assert (crew.job(killer)["state"], crew.job(killer)["attempts"]) == ("dead", 1)
+    assert crew.job(other)["state"] == "completed"
 
 
 def test_a_worker_whose_parent_is_gone_finishes_its_job_and_ends(crew: Crew) -> None:

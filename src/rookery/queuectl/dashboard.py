@@ -137,6 +137,8 @@ class Handler(BaseHTTPRequestHandler):
         self.rfile.read(min(int(length), _MOST_READ) if length.isdigit() else 0)
         self._answer(self._do)
 
+    do_PUT = do_PATCH = do_DELETE = do_OPTIONS = do_POST  # noqa: N815
+
     def log_message(self, format: str, *args: Any) -> None:
         """Say nothing about requests."""
 
@@ -199,12 +201,13 @@ class Handler(BaseHTTPRequestHandler):
         raise Refused(HTTPStatus.NOT_FOUND, "there is no such page")
 
     def _do(self, home: Home, path: list[str], query: dict[str, str]) -> Answer:
-        match path:
-            case ["api", "dlq", job_id, "retry"]:
+        match self.command, path:
+            case "POST", ["api", "dlq", job_id, "retry"]:
                 if find_job(home.reader(), job_id) is None or not retry_dead(home, [job_id]):
                     raise Refused(HTTPStatus.NOT_FOUND, f"no dead job {job_id}")
                 return _json(_known(home, job_id))
-        raise Refused(HTTPStatus.NOT_FOUND, "there is no such action")
+        self._read(home, path, query)
+        raise Refused(HTTPStatus.METHOD_NOT_ALLOWED, "this takes GET")
 
 
 def _is_local(host: str, names: set[str]) -> bool:

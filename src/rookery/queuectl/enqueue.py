@@ -30,7 +30,7 @@ def command(place: Place, /, payload: str | None, json_file: str | None, **flags
     """Add a job. It is on disk when the command ends.
 
     PAYLOAD is a JSON object with any of the fields id, command, max_retries, priority, run_at, timeout, queue and
-    idempotency_key. Flags go before what is in it.
+    idempotency_key. A flag overrides the field of the same name.
 
     \b
     queuectl enqueue --command "make report" --queue reports --priority 5

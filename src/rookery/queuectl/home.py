@@ -66,7 +66,7 @@ class Home:
 
     def apply(self, *operations: "AnyOperation") -> "list[Result]":
         """Apply operations together, now, and make them durable: one result for each."""
-        from rookery.engine.ops import Batch
+        from rookery.engine.ops import Batch, Enqueue
 
         machine = self.machine()
         end = time.monotonic() + PATIENCE
@@ -74,7 +74,10 @@ class Home:
             with self._turn():
                 try:
                     entropy = int.from_bytes(os.urandom(10)) >> 1
-                    return machine.apply(Batch(now_ms(), list(operations), entropy))
+                    results = machine.apply(Batch(now_ms(), list(operations), entropy))
+                    if any(isinstance(operation, Enqueue) for operation in operations):
+                        _see_pass(machine.now)
+                    return results
                 except apsw.BusyError:
                     if time.monotonic() > end:
                         raise HomeError(f"{self.database} is locked by another program for too long") from None
@@ -208,6 +211,12 @@ class Home:
 def now_ms() -> int:
     """The wall clock, in milliseconds since 1970."""
     return time.time_ns() // 1_000_000
+
+
+def _see_pass(moment: int) -> None:
+    """Wait until this millisecond is over: no two jobs are equally old then, and their age alone tells their order."""
+    while now_ms() == moment:
+        time.sleep(0.0002)
 
 
 def _sync(path: Path) -> None:

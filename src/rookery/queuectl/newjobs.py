@@ -20,6 +20,7 @@ _LONGEST_QUEUE: Final = LONGEST_QUEUE_NAME - len(QUEUE_PREFIX)
 _INT: Final = re.compile(r"[+-]?\d+", re.ASCII)
 _NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_EARLIEST: Final = (datetime.min.replace(tzinfo=UTC) - _EPOCH) // timedelta(milliseconds=1)
 
 
 class BadInput(Exception):
@@ -164,7 +165,7 @@ def _run_at(field: str, value: Any) -> int:
     ms = -(-since // timedelta(milliseconds=1))
     if ms > LATEST:
         raise BadInput(f"{field}: is out of range")
-    return ms
+    return max(ms, _EARLIEST)  # East of Greenwich the calendar begins before it does in UTC.
 
 
 _CHECKS: Final[dict[str, Callable[[str, Any], Any]]] = {

@@ -35,10 +35,10 @@ def shown(job_id: str) -> str:
 
 
 def show_table(columns: Sequence[str], rows: Iterable[dict[str, Any]]) -> None:
-    """A header and a line for each; nothing at all if there are none."""
+    """A header, with the names that JSON and the store have, and a line for each; nothing at all if there are none."""
     from rookery.cli.tables import Table
 
-    table = Table(*(column.upper() for column in columns))
+    table = Table(*columns)
     rest = iter(rows)
     while part := list(islice(rest, _PART)):
         table.show([row[column] for column in columns] for row in part)

@@ -17,7 +17,8 @@ from rookery.queuectl.working import KILL_NOW
 
 _LIVED_LONG: Final = 10.0
 """Seconds; who dies earlier has probably not died of a job."""
-_MOST_SHORT_LIVES: Final = 5
+_MOST_SHORT_LIVES: Final = 20
+"""More than a job takes with it that kills its workers until it is dead: by default three times five."""
 _PAUSE: Final = 0.2
 
 

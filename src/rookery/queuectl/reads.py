@@ -6,6 +6,7 @@ from typing import Any, Final
 import apsw
 
 from rookery.queuectl.jobs import COLUMNS, DEFAULT_QUEUE, QUEUE_PREFIX, STATES
+from rookery.queuectl.settings import LARGEST_INT
 
 Row = dict[str, Any]
 
@@ -65,7 +66,7 @@ def find_jobs(
                     LIMIT ?)
          CROSS JOIN jobs ON jobs.id = wanted
         """,
-        (*_queue_value(queue), -1 if limit is None else limit),
+        (*_queue_value(queue), -1 if limit is None else min(limit, LARGEST_INT)),
     )
     for row in rows:
         yield dict(zip(COLUMNS, row, strict=True))

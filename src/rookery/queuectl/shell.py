@@ -264,8 +264,9 @@ class _Edges:
         self._tail = (self._tail + data)[-4 * _LONGEST_TAIL :]
 
     def head(self) -> str:
-        """The first characters."""
-        return readable(self._head)[:LONGEST_ERROR].rstrip()
+        """The first characters, as text that any store can take; nothing, if they are blank."""
+        first = readable(self._head).rstrip()[:LONGEST_ERROR]
+        return first if first.strip() else ""
 
     def tail(self) -> str:
         """The last characters."""

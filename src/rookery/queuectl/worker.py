@@ -1,6 +1,7 @@
 """`queuectl worker`: start workers in the foreground, and tell those of a home to stop."""
 
 import time
+from math import isnan
 from typing import Final
 
 import click
@@ -107,6 +108,8 @@ def stop(place: Place, /, wait: bool, timeout: float | None) -> None:
 
     if timeout is not None and not wait:
         raise click.UsageError("--timeout goes with --wait.")
+    if timeout is not None and isnan(timeout):
+        raise click.BadParameter("must be a number.", param_hint="'--timeout'")
     if place.url is not None:
         from rookery.queuectl.remote.server import ServerPlace
         from rookery.queuectl.remote.working import stop as stop_at_server

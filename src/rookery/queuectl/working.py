@@ -25,10 +25,8 @@ from rookery.engine.ops import (
     Heartbeat,
     Refusal,
     RegisterWorker,
-    Release,
     RemoveWorker,
     Result,
-    Return,
     SeeWorker,
     Sweep,
     Taken,
@@ -108,10 +106,8 @@ class Worker:
                 break
             if taken.job is None:
                 self._rest()
-            elif self._is_to_end():
-                # That came while the job was being taken: it is not begun any more.
-                unrecorded = [Release(items=[Return(taken.job.job_id, lease=taken.job.lease)])]
             else:
+                # Even if the end was told meanwhile: everybody can see by now that this worker has it.
                 unrecorded = self._run(taken.job, taken.lost_leases)
         return unrecorded
 
