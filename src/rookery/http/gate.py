@@ -20,6 +20,7 @@ from rookery.http import (
     backup,
     bulk,
     cluster,
+    figures,
     fulltext,
     joblogs,
     jobs,
@@ -31,6 +32,7 @@ from rookery.http import (
     schedules,
     search,
     stream,
+    ui,
     usage,
     webhooks,
     why,
@@ -63,6 +65,7 @@ API_ROUTES: Final = [
     *observe.ROUTES,
     *cluster.ROUTES,
     *metrics.ROUTES,
+    *figures.ROUTES,
     *usage.ROUTES,
     *backup.ROUTES,
     *restore.ROUTES,
@@ -77,6 +80,7 @@ COMMON_HEADERS: Final = (
         b"Last-Event-ID",
     ),
 )
+_WITHOUT_BODY: Final = frozenset({204, 304})
 _READ_METHODS: Final = frozenset({"GET", "HEAD"})
 _NO_PARAMS: Final[dict[str, str]] = {}
 
@@ -196,7 +200,7 @@ class _Routes:
 
 @cache
 def _all_routes() -> _Routes:
-    return _Routes([*API_ROUTES, *docs_routes(API_ROUTES)])
+    return _Routes([*API_ROUTES, *docs_routes(API_ROUTES), *ui.ROUTES])
 
 
 async def _never_called(_: Any) -> None:
@@ -255,7 +259,7 @@ def server_timing(started: float) -> bytes:
 
 async def _send_answer(answer: Answer, started: float, send: Send) -> None:
     headers = [*COMMON_HEADERS, (b"server-timing", server_timing(started)), *answer.headers]
-    if answer.status != 204:
+    if answer.status not in _WITHOUT_BODY:
         headers += ((b"content-type", answer.content_type), (b"content-length", b"%d" % len(answer.body)))
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
     await send({"type": "http.response.body", "body": answer.body})

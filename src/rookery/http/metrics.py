@@ -1,4 +1,4 @@
-"""What the server counts, for Prometheus, and the throughput of the last hour.
+"""What the server counts, for Prometheus.
 
 A scrape reads a few rows for each queue and never the jobs. Nothing of the metrics library is on the way of a request:
 the numbers are plain ones (`node/measures.py`) that are put into its words here, when somebody asks.
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from rookery.http.call import Answer, Call, Route, json_answer
+from rookery.http.call import Answer, Call, Route
 from rookery.http.cluster import mirror_of
 from rookery.http.settings import HttpSettings
 from rookery.model.histogram import Histogram
@@ -19,7 +19,6 @@ from rookery.model.names import is_visible, shown_name
 from rookery.node.node import Node
 from rookery.node.process import count_threads, read_memory
 from rookery.store.census import SHOWN_STATES, Census, take_census
-from rookery.store.throughput import MinuteView, read_throughput
 
 if TYPE_CHECKING:
     import apsw
@@ -264,12 +263,6 @@ def render(scrape: Scrape) -> bytes:
     return generate_latest(registry)
 
 
-async def get_throughput(call: Call) -> Answer:
-    """The last hour, minute by minute."""
-    now = call.node.clock.now()
-    return await call.node.overviews.run(lambda db: json_answer(read_throughput(db, now, call.namespace)))
-
-
 def _metrics_route(path: str) -> Route:
     return Route(
         method="GET",
@@ -284,12 +277,4 @@ def _metrics_route(path: str) -> Route:
 ROUTES: Final = [
     _metrics_route("/api/v1/metrics"),
     _metrics_route("/metrics"),
-    Route(
-        method="GET",
-        path="/api/v1/metrics/throughput",
-        handler=get_throughput,
-        summary="Jobs enqueued and completed and attempts failed in each of the last 60 minutes",
-        answers={200: list[MinuteView]},
-        tag="Looking on",
-    ),
 ]

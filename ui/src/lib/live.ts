@@ -1,0 +1,185 @@
+/**
+ * One connection for the whole app. It tells what changed on the server, and queries that show it ask again.
+ * It reconnects with backoff, says when what is shown may be stale, and rests while nobody looks.
+ */
+
+import type { Query, QueryClient } from "@tanstack/react-query";
+import { ApiError } from "./api";
+import { auth } from "./auth";
+import { api } from "./endpoints";
+import type { ChangeView } from "./records";
+import { framesOf } from "./sse";
+import { createStore } from "./store";
+
+export type LiveState =
+  | { kind: "connecting" }
+  | { kind: "live" }
+  | { kind: "paused" }
+  | { kind: "stale"; since: number; retryAt: number; reason: string };
+
+export type Change = ChangeView;
+/** Whether a change concerns a query. Said in a query's `meta.live`. */
+export type Concerns = (change: Change) => boolean;
+
+declare module "@tanstack/react-query" {
+  interface Register {
+    queryMeta: { live?: Concerns };
+  }
+}
+
+export const live = createStore<LiveState>({ kind: "connecting" });
+
+const EVERY = "1s";
+/** The server shows a sign of life every 15 s; one that is silent for longer is gone. */
+const SILENCE = 20_000;
+const HIDDEN_FOR = 30_000;
+const FIRST_WAIT = 500;
+const LONGEST_WAIT = 15_000;
+/** A query that took long is not asked again before so many times as long has passed. */
+const REST = 5;
+
+/** How long to wait before the next attempt, with some chance in it, so that not all come back at once. */
+export function backoff(attempt: number, chance: number): number {
+  return Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** attempt) * (0.75 + chance / 2);
+}
+
+/** Concerns of the usual kinds. */
+export const concerns = {
+  any: (() => true) as Concerns,
+  queue:
+    (name: string): Concerns =>
+    (change) =>
+      change.queues.includes(name),
+  job:
+    (id: string): Concerns =>
+    (change) =>
+      change.is_partial || change.job_ids.includes(id),
+  events:
+    (...types: string[]): Concerns =>
+    (change) =>
+      types.some((type) => type in change.events),
+};
+
+/** Keep the app's queries up to date until the returned function is called. */
+export function goLive(client: QueryClient): () => void {
+  let abort = new AbortController();
+  let hiddenTimer: ReturnType<typeof setTimeout> | undefined;
+  let retryTimer: ReturnType<typeof setTimeout> | undefined;
+  let attempt = 0;
+  let lastGood = Date.now();
+  const costs = watchCosts(client);
+
+  async function connect(): Promise<void> {
+    clearTimeout(retryTimer);
+    abort.abort();
+    abort = new AbortController();
+    const mine = abort;
+    if (live.get().kind !== "stale") live.set({ kind: "connecting" });
+    let silence: ReturnType<typeof setTimeout> | undefined;
+    const listen = () => {
+      clearTimeout(silence);
+      lastGood = Date.now();
+      silence = setTimeout(() => mine.abort(new Error("silent")), SILENCE);
+    };
+    try {
+      listen();
+      const response = await api.changeStream(EVERY, mine.signal);
+      for await (const frame of framesOf(response)) {
+        listen();
+        if (frame.event === "position") {
+          attempt = 0;
+          live.set({ kind: "live" });
+          void client.invalidateQueries({ refetchType: "active" }, { cancelRefetch: false });
+        } else if (frame.event === "change") {
+          tell(client, costs, JSON.parse(frame.data) as Change);
+        }
+      }
+      if (mine === abort) wait("the server has closed the connection");
+    } catch (error) {
+      if (mine !== abort) return;
+      if (error instanceof ApiError && error.status === 401) {
+        live.set({ kind: "paused" });
+        return;
+      }
+      wait(error instanceof ApiError ? error.message : "the connection was lost");
+    } finally {
+      clearTimeout(silence);
+    }
+  }
+
+  function wait(reason: string): void {
+    const delay = backoff(attempt, Math.random());
+    attempt += 1;
+    live.set({ kind: "stale", since: lastGood, retryAt: Date.now() + delay, reason });
+    retryTimer = setTimeout(connect, delay);
+  }
+
+  function pause(): void {
+    clearTimeout(retryTimer);
+    abort.abort();
+    abort = new AbortController();
+    live.set({ kind: "paused" });
+  }
+
+  function look(): void {
+    clearTimeout(hiddenTimer);
+    if (document.hidden) hiddenTimer = setTimeout(pause, HIDDEN_FOR);
+    else if (live.get().kind === "paused") void connect();
+  }
+
+  document.addEventListener("visibilitychange", look);
+  window.addEventListener("online", retryNow);
+  const unwatch = auth.subscribe(() => {
+    if (auth.get().refused === null) void connect();
+  });
+  reconnect = () => void connect();
+  void connect();
+  return () => {
+    document.removeEventListener("visibilitychange", look);
+    window.removeEventListener("online", retryNow);
+    unwatch();
+    costs.stop();
+    clearTimeout(hiddenTimer);
+    clearTimeout(retryTimer);
+    abort.abort();
+  };
+}
+
+let reconnect = () => {};
+
+/** Try to connect now instead of waiting. */
+export function retryNow(): void {
+  if (live.get().kind === "stale") reconnect();
+}
+
+interface Costs {
+  mayAsk(query: Query): boolean;
+  stop(): void;
+}
+
+/** Remembers how long each query took, so that dear ones are asked less often. */
+function watchCosts(client: QueryClient): Costs {
+  const begun = new WeakMap<Query, number>();
+  const taken = new WeakMap<Query, number>();
+  const stop = client.getQueryCache().subscribe((event) => {
+    if (event.type !== "updated") return;
+    if (event.action.type === "fetch") begun.set(event.query, Date.now());
+    if (event.action.type === "success") {
+      taken.set(event.query, Date.now() - (begun.get(event.query) ?? Date.now()));
+    }
+  });
+  return {
+    mayAsk: (query) => Date.now() - query.state.dataUpdatedAt >= REST * (taken.get(query) ?? 0),
+    stop,
+  };
+}
+
+function tell(client: QueryClient, costs: Costs, change: Change): void {
+  void client.invalidateQueries(
+    {
+      predicate: (query) => (query.meta?.live?.(change) ?? false) && costs.mayAsk(query),
+      refetchType: "active",
+    },
+    { cancelRefetch: false },
+  );
+}
