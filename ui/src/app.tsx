@@ -3,8 +3,8 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
 import type { ComponentType } from "react";
 import type { Params } from "./lib/filters";
+import { formatParams, parseParams } from "./lib/params";
 import { appPath } from "./lib/place";
-import { formatParams, parseParams } from "./lib/url";
 import { LoadingPage, LostPage, MissingPage } from "./shell/pages";
 import { Shell } from "./shell/shell";
 

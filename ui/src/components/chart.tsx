@@ -11,12 +11,13 @@ export interface Line {
   label: string;
   /** The name of a CSS variable, such as `--accent`. */
   colour: string;
+  /** The last value is of a step that is not over yet; the way to it is dashed. */
   values: number[];
   /** Filled below. */
   area?: boolean;
 }
 
-const HEIGHT = 208;
+const LEAST_HEIGHT = 208;
 
 export function Chart({
   label,
@@ -38,9 +39,13 @@ export function Chart({
   // biome-ignore lint/correctness/useExhaustiveDependencies: the values are set below, without drawing all anew
   useEffect(() => {
     const parent = box.current!;
-    const drawn = new uPlot(options(parent.clientWidth, lines, setAt), data(times, lines), parent);
+    const size = () => ({
+      width: Math.max(1, parent.clientWidth),
+      height: Math.max(LEAST_HEIGHT, parent.clientHeight),
+    });
+    const drawn = new uPlot({ ...size(), ...options(lines, setAt) }, data(times, lines), parent);
     plot.current = drawn;
-    const watch = new ResizeObserver(() => drawn.setSize({ width: parent.clientWidth, height: HEIGHT }));
+    const watch = new ResizeObserver(() => drawn.setSize(size()));
     watch.observe(parent);
     return () => {
       watch.disconnect();
@@ -58,7 +63,7 @@ export function Chart({
     .map((line) => `${formatCount(sum(line.values))} ${line.label.toLowerCase()}`)
     .join(", ");
   return (
-    <figure className="m-0">
+    <figure className="m-0 flex h-full flex-col">
       <figcaption className="mb-2 flex min-h-5 flex-wrap items-center gap-x-4 gap-y-1 text-xs text-ink-2">
         <span className="sr-only">
           {label}: {summary}.
@@ -73,10 +78,15 @@ export function Chart({
           </span>
         ))}
         <span className="ml-auto text-ink-3">
-          {shown === null ? "in all" : formatClock(times[shown]! * 1000).slice(0, 5)} {unit}
+          {shown === null ? unit : `at ${formatClock(times[shown]! * 1000).slice(0, 5)}, ${unit}`}
         </span>
       </figcaption>
-      <div ref={box} aria-hidden="true" style={{ height: HEIGHT }} />
+      <div
+        ref={box}
+        aria-hidden="true"
+        className="relative flex-1 overflow-hidden"
+        style={{ minHeight: LEAST_HEIGHT }}
+      />
     </figure>
   );
 }
@@ -86,10 +96,20 @@ function sum(values: number[]): number {
 }
 
 function data(times: number[], lines: Line[]): uPlot.AlignedData {
-  return [times, ...lines.map((line) => line.values)];
+  const last = times.length - 1;
+  return [
+    times,
+    ...lines.flatMap(({ values }) => [
+      values.map((value, place) => (place < last ? value : null)),
+      values.map((value, place) => (place >= last - 1 ? value : null)),
+    ]),
+  ];
 }
 
-function options(width: number, lines: Line[], onPoint: (at: number | null) => void): uPlot.Options {
+function options(
+  lines: Line[],
+  onPoint: (at: number | null) => void,
+): Omit<uPlot.Options, "width" | "height"> {
   const style = getComputedStyle(document.documentElement);
   const colour = (name: string) => style.getPropertyValue(name).trim();
   const axis = {
@@ -99,8 +119,6 @@ function options(width: number, lines: Line[], onPoint: (at: number | null) => v
     font: "11px system-ui, sans-serif",
   };
   return {
-    width: Math.max(1, width),
-    height: HEIGHT,
     padding: [8, 8, 0, 0],
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 } },
@@ -108,27 +126,32 @@ function options(width: number, lines: Line[], onPoint: (at: number | null) => v
     axes: [
       {
         ...axis,
-        size: 28,
+        size: 24,
+        gap: 6,
         grid: { show: false },
         space: 64,
         values: (_, ticks) => ticks.map((tick) => formatClock(tick * 1000).slice(0, 5)),
       },
       {
         ...axis,
-        size: 44,
+        size: 40,
+        gap: 6,
         space: 40,
         values: (_, ticks) => ticks.map((tick) => (Number.isInteger(tick) ? formatShort(tick) : "")),
       },
     ],
     series: [
       {},
-      ...lines.map((line) => ({
-        label: line.label,
-        stroke: colour(line.colour),
-        width: 1.75,
-        fill: line.area ? `${colour(line.colour)}22` : undefined,
-        points: { show: false },
-      })),
+      ...lines.flatMap((line): uPlot.Series[] => [
+        {
+          label: line.label,
+          stroke: colour(line.colour),
+          width: 1.75,
+          fill: line.area ? `${colour(line.colour)}22` : undefined,
+          points: { show: false },
+        },
+        { label: line.label, stroke: colour(line.colour), width: 1.5, dash: [3, 4], points: { show: false } },
+      ]),
     ],
     hooks: { setCursor: [(plot) => onPoint(plot.cursor.idx ?? null)] },
   };

@@ -131,7 +131,9 @@ export function CheckField({
   const id = useId();
   return (
     <div className="flex gap-2">
-      <Checkbox id={id} checked={checked} onChange={onChange} />
+      <span className="pt-0.5">
+        <Checkbox id={id} checked={checked} onChange={onChange} />
+      </span>
       <label htmlFor={id} className="min-w-0 text-sm text-ink">
         {label}
         {hint && <span className="block text-xs text-ink-3">{hint}</span>}
@@ -164,7 +166,7 @@ export function Checkbox({
         if (box) box.indeterminate = !checked && !!mixed;
       }}
       onChange={(event) => onChange(event.target.checked)}
-      className="mt-0.5 size-4 shrink-0 accent-accent"
+      className="block size-4 shrink-0 cursor-pointer accent-accent"
     />
   );
 }

@@ -53,7 +53,7 @@ export function Card({
   children: ReactNode;
 }) {
   return (
-    <section className={cx("card min-w-0", className)}>
+    <section className={cx("card flex min-w-0 flex-col", className)}>
       {(title || actions) && (
         <header className="flex min-h-12 flex-wrap items-center gap-x-3 gap-y-1 px-4 py-2">
           {title && <h2 className="font-semibold">{title}</h2>}
@@ -61,7 +61,11 @@ export function Card({
           {actions && <div className="ml-auto flex flex-wrap items-center gap-2">{actions}</div>}
         </header>
       )}
-      <div className={cx(flush ? "" : "px-4 pb-4", !(title || actions) && !flush && "pt-4")}>{children}</div>
+      <div
+        className={cx("min-h-0 flex-1", flush ? "" : "px-4 pb-4", !(title || actions) && !flush && "pt-4")}
+      >
+        {children}
+      </div>
     </section>
   );
 }

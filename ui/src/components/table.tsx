@@ -28,6 +28,8 @@ export interface Column<Row> {
   wide?: boolean;
   /** On a phone it is the card's heading, without its name. */
   lead?: boolean;
+  /** On a phone it takes half of the width, not a quarter. */
+  half?: boolean;
   /** Not shown on a phone. */
   desktop?: boolean;
   /** Only read aloud, such as for a column of buttons. */
@@ -152,7 +154,7 @@ export function Table<Row extends object>({
                 }}
                 className={cx(
                   "border-line border-b last:border-b-0 outline-offset-[-2px] focus:outline-2 focus:outline-accent",
-                  "max-sm:relative max-sm:grid max-sm:grid-cols-2 max-sm:gap-x-4 max-sm:gap-y-2 max-sm:px-4 max-sm:py-3",
+                  "max-sm:relative max-sm:grid max-sm:grid-cols-4 max-sm:gap-x-3 max-sm:gap-y-2 max-sm:px-4 max-sm:py-3",
                   selection && "max-sm:pl-11",
                   onOpen && "cursor-pointer hover:bg-hover",
                   isChosen && "bg-accent-soft hover:bg-accent-soft",
@@ -231,7 +233,8 @@ function BodyCell<Row>({ column, children }: { column: Column<Row>; children: Re
         column.wide && "w-full max-w-0",
         column.desktop && "max-sm:hidden",
         "max-sm:h-auto max-sm:w-auto max-sm:max-w-none max-sm:p-0 max-sm:text-left max-sm:first:pl-0",
-        (column.wide || column.lead) && "max-sm:col-span-2 max-sm:min-w-0",
+        (column.wide || column.lead) && "max-sm:col-span-4 max-sm:min-w-0",
+        column.half && "max-sm:col-span-2 max-sm:min-w-0",
         column.className,
       )}
     >

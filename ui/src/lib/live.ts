@@ -6,6 +6,7 @@
 import type { Query, QueryClient } from "@tanstack/react-query";
 import { ApiError } from "./api";
 import { auth } from "./auth";
+import { backoff } from "./backoff";
 import { api } from "./endpoints";
 import type { ChangeView } from "./records";
 import { framesOf } from "./sse";
@@ -33,15 +34,8 @@ const EVERY = "1s";
 /** The server shows a sign of life every 15 s; one that is silent for longer is gone. */
 const SILENCE = 20_000;
 const HIDDEN_FOR = 30_000;
-const FIRST_WAIT = 500;
-const LONGEST_WAIT = 15_000;
 /** A query that took long is not asked again before so many times as long has passed. */
 const REST = 5;
-
-/** How long to wait before the next attempt, with some chance in it, so that not all come back at once. */
-export function backoff(attempt: number, chance: number): number {
-  return Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** attempt) * (0.75 + chance / 2);
-}
 
 /** Concerns of the usual kinds. */
 export const concerns = {

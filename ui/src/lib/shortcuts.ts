@@ -1,6 +1,7 @@
 /** Keys that work everywhere. They rest while one types or a dialog is open. */
 
 import { useEffect } from "react";
+import { Chords } from "./chords";
 
 export interface Shortcut {
   /** One key, or two pressed after each other: `g q`. */
@@ -9,34 +10,12 @@ export interface Shortcut {
   run: () => void;
 }
 
-const BETWEEN = 1200;
-
 /** Whether somebody is writing. */
 export function isTyping(target: EventTarget | null): boolean {
   return (
     target instanceof HTMLElement &&
     (target.isContentEditable || target.matches("input:not([type=checkbox], [type=radio]), textarea, select"))
   );
-}
-
-/** Reads keys one after the other and says which shortcut they make. */
-export class Chords {
-  private first: string | null = null;
-  private since = 0;
-
-  constructor(private readonly known: ReadonlySet<string>) {}
-
-  press(key: string, now: number): string | null {
-    const before = this.first !== null && now - this.since < BETWEEN ? this.first : null;
-    this.first = null;
-    if (before !== null && this.known.has(`${before} ${key}`)) return `${before} ${key}`;
-    if (this.known.has(key)) return key;
-    if ([...this.known].some((keys) => keys.startsWith(`${key} `))) {
-      this.first = key;
-      this.since = now;
-    }
-    return null;
-  }
 }
 
 /** Listen for shortcuts as long as the component lives. */

@@ -1,1 +1,0 @@
-import{n as e,t}from"./index-B1q4ELY7.js";var n=e();function r(){return(0,n.jsx)(t,{title:`Webhooks`,children:(0,n.jsx)(`div`,{className:`card p-8 text-ink-2`,children:`This page is being built.`})})}export{r as default};

@@ -1,0 +1,35 @@
+/** A server without jobs: how the first one is made. */
+
+import { Button } from "@/components/button";
+import { Snippet } from "@/components/copy";
+import { EmptyState } from "@/components/feedback";
+import { openEnqueue } from "@/jobs/enqueue-dialog";
+import { serverUrl } from "@/lib/place";
+
+export function FirstJob({ queue = "emails.send" }: { queue?: string }) {
+  return (
+    <EmptyState
+      icon="jobs"
+      title="No jobs yet"
+      actions={
+        <Button look="primary" icon="plus" onClick={() => openEnqueue({ queue })}>
+          Enqueue one here
+        </Button>
+      }
+    >
+      <p className="mb-3">A queue comes into being with its first job. From a terminal:</p>
+      <Snippet label="command" text={curlOf(queue, '{"to":"a@example.com"}')} />
+      <p className="mt-3 mb-2">And somebody to run it:</p>
+      <Snippet
+        label="worker command"
+        text={`rookery worker --server ${serverUrl.href.replace(/\/$/, "")} app:app`}
+      />
+    </EmptyState>
+  );
+}
+
+/** The call that adds a job, for a shell. */
+export function curlOf(queue: string, payload: string): string {
+  const body = `{"queue":${JSON.stringify(queue)},"payload":${payload}}`;
+  return `curl ${new URL("api/v1/enqueue", serverUrl).href} \\\n  -d '${body.replaceAll("'", "'\\''")}'`;
+}
