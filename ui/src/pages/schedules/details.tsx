@@ -119,13 +119,11 @@ function Actions({ schedule, close }: { schedule: ScheduleView; close: () => voi
           Pause
         </Button>
       ) : (
-        <Button icon="retry" onClick={() => void resumeSchedule(schedule)}>
+        <Button icon="play" onClick={() => void resumeSchedule(schedule)}>
           Resume
         </Button>
       )}
-      <Button icon="play" onClick={() => void runSchedule(schedule)}>
-        Run now
-      </Button>
+      <Button onClick={() => void runSchedule(schedule)}>Run now</Button>
       <Button
         look="primary"
         icon="edit"
