@@ -68,8 +68,8 @@ function ScheduleDialog({ id, close }: { id: string; close: () => void }) {
               "never"
             )}
           </Fact>
-          <Fact label="Overlap">{OVERLAPS[schedule.overlap] ?? schedule.overlap}</Fact>
-          <Fact label="Missed runs">{MISSED[schedule.missed] ?? schedule.missed}</Fact>
+          <Fact label="If the last job runs">{OVERLAPS[schedule.overlap] ?? schedule.overlap}</Fact>
+          <Fact label="For missed runs">{MISSED[schedule.missed] ?? schedule.missed}</Fact>
           <Fact label="Attempts">at most {schedule.max_retries} for each job</Fact>
           {schedule.unique_key && (
             <Fact label="Unique key">
