@@ -119,7 +119,7 @@ function options(
     font: "11px system-ui, sans-serif",
   };
   return {
-    padding: [8, 8, 0, 0],
+    padding: [8, 18, 0, 0],
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 } },
     scales: { y: { range: (_, __, most) => [0, Math.max(4, most * 1.1)] } },

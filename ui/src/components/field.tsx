@@ -66,6 +66,7 @@ export function TextField({ label, hint, fault, bare, suggestions, className, ..
         spellCheck={false}
         list={suggestions && `${id}-list`}
         className={cx("field", className)}
+        data-first={rest.autoFocus || undefined}
         {...described(id, { label, hint, fault })}
         {...rest}
       />

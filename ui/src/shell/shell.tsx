@@ -24,6 +24,12 @@ function openPalette() {
   openDialog((close) => <CommandPalette close={close} />);
 }
 
+/** Into the queue that is looked at, if one is. */
+function enqueue() {
+  const name = /\/queues\/([^/]+)$/.exec(location.pathname)?.[1];
+  openEnqueue(name === undefined ? {} : { queue: decodeURIComponent(name) });
+}
+
 /** A page may have a field of its own for searching; else it is the palette. */
 function search() {
   const field = document.querySelector<HTMLInputElement>("main [data-search] input, main input[data-search]");
@@ -51,7 +57,7 @@ function Frame() {
         label: "This help",
         run: () => openDialog((close) => <ShortcutHelp close={close} shortcuts={all} />),
       },
-      { keys: "e", label: "Enqueue a job", run: () => openEnqueue() },
+      { keys: "e", label: "Enqueue a job", run: enqueue },
       ...PLACES.map((place) => ({
         keys: place.keys,
         label: `Go to ${place.label}`,
@@ -127,7 +133,7 @@ function Frame() {
                 className="max-sm:hidden"
                 onClick={() => openDialog((close) => <ShortcutHelp close={close} shortcuts={shortcuts} />)}
               />
-              <Button look="primary" icon="plus" className="ml-1 max-sm:hidden" onClick={() => openEnqueue()}>
+              <Button look="primary" icon="plus" className="ml-1 max-sm:hidden" onClick={enqueue}>
                 Enqueue
               </Button>
               <IconButton
@@ -135,7 +141,7 @@ function Frame() {
                 icon="plus"
                 label="Enqueue a job"
                 className="sm:hidden"
-                onClick={() => openEnqueue()}
+                onClick={enqueue}
               />
             </div>
           </div>

@@ -8,7 +8,7 @@ import type { State } from "@/lib/filters";
 import { formatCount, formatRate, formatShort, plural } from "@/lib/numbers";
 import type { QueueFigures, QueueView } from "@/lib/records";
 import { openConcurrency, openThrottle } from "@/queues/actions";
-import { DrainText, drainOf, rateLimitOf } from "@/queues/words";
+import { DrainText, drainNote, drainOf, rateLimitOf } from "@/queues/words";
 
 const COUNTS: State[] = [
   "pending",
@@ -30,6 +30,7 @@ export function QueueNumbers({
   figures: QueueFigures | undefined;
   step: number;
 }) {
+  const drain = drainOf(queue, figures, step);
   return (
     <div className="flex flex-col gap-4">
       <Figures className="sm:grid-cols-3 xl:grid-cols-6">
@@ -43,11 +44,7 @@ export function QueueNumbers({
           value={queue.oldest_pending_at ? <Age since={queue.oldest_pending_at} /> : "–"}
           note={queue.oldest_pending_at ? plural(queue.pending, "pending", "pending") : "nothing waits"}
         />
-        <Figure
-          label="Drains in"
-          value={<DrainText drain={drainOf(queue, figures, step)} />}
-          note="at the present pace"
-        />
+        <Figure label="Drains in" value={<DrainText drain={drain} />} note={drainNote(drain)} />
         <Figure
           label="Concurrency"
           value={
