@@ -123,6 +123,9 @@ export function goLive(client: QueryClient): () => void {
   }
 
   document.addEventListener("visibilitychange", look);
+  // A page that browsers keep for the way back would keep its connection too, and others would wait for it.
+  window.addEventListener("pagehide", pause);
+  window.addEventListener("pageshow", look);
   window.addEventListener("online", retryNow);
   const unwatch = auth.subscribe(() => {
     if (auth.get().refused === null) void connect();
@@ -131,6 +134,8 @@ export function goLive(client: QueryClient): () => void {
   void connect();
   return () => {
     document.removeEventListener("visibilitychange", look);
+    window.removeEventListener("pagehide", pause);
+    window.removeEventListener("pageshow", look);
     window.removeEventListener("online", retryNow);
     unwatch();
     costs.stop();
