@@ -18,6 +18,8 @@ export interface Line {
 }
 
 const LEAST_HEIGHT = 208;
+/** What is counted is whole, and so are the lines behind it. */
+const STEPS = Array.from({ length: 12 }, (_, power) => [1, 2, 5].map((digit) => digit * 10 ** power)).flat();
 
 export function Chart({
   label,
@@ -137,6 +139,7 @@ function options(
         size: 40,
         gap: 6,
         space: 40,
+        incrs: STEPS,
         values: (_, ticks) => ticks.map((tick) => (Number.isInteger(tick) ? formatShort(tick) : "")),
       },
     ],

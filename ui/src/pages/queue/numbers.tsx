@@ -1,12 +1,14 @@
 /** A queue's counts and limits. The limits can be changed where they stand. */
 
 import { Link } from "@tanstack/react-router";
+import { cx } from "@/components/cx";
 import { Figure, Figures } from "@/components/layout";
 import { StateMark } from "@/components/states";
 import { Age } from "@/components/time";
 import type { State } from "@/lib/filters";
 import { formatCount, formatRate, formatShort, plural } from "@/lib/numbers";
 import type { QueueFigures, QueueView } from "@/lib/records";
+import { param, useParams } from "@/lib/url";
 import { openConcurrency, openThrottle } from "@/queues/actions";
 import { DrainText, drainNote, drainOf, rateLimitOf } from "@/queues/words";
 
@@ -31,6 +33,7 @@ export function QueueNumbers({
   step: number;
 }) {
   const drain = drainOf(queue, figures, step);
+  const chosen = param(useParams()[0], "state");
   return (
     <div className="flex flex-col gap-4">
       <Figures className="sm:grid-cols-3 xl:grid-cols-6">
@@ -70,11 +73,21 @@ export function QueueNumbers({
           <Link
             key={state}
             to="."
-            search={((before: object) => ({ ...before, state, cursor: undefined, page: undefined })) as never}
+            search={
+              ((before: object) => ({
+                ...before,
+                state: state === chosen ? undefined : state,
+                cursor: undefined,
+                page: undefined,
+              })) as never
+            }
             resetScroll={false}
-            activeOptions={{ includeSearch: true, exact: false }}
-            className="inline-flex h-8 items-center gap-2 rounded-md px-2.5 text-sm text-ink-2 hover:bg-hover hover:text-ink"
+            aria-current={state === chosen || undefined}
             title={`${formatCount(queue[state])} ${state}`}
+            className={cx(
+              "inline-flex h-8 items-center gap-2 rounded-md px-2.5 text-sm",
+              state === chosen ? "bg-accent-soft text-ink" : "text-ink-2 hover:bg-hover hover:text-ink",
+            )}
           >
             <StateMark state={state} />
             {state}
