@@ -37,6 +37,9 @@ const SILENCE = 20_000;
 const HIDDEN_FOR = 5_000;
 /** A query that took long is not asked again before so many times as long has passed. */
 const REST = 5;
+const LONGEST_REST = 30_000;
+/** How long to wait for an answer that is on its way before looking again. */
+const BUSY = 100;
 
 /** Concerns of the usual kinds. */
 export const concerns = {
@@ -153,7 +156,8 @@ export function retryNow(): void {
 }
 
 interface Costs {
-  mayAsk(query: Query): boolean;
+  /** Ask again: now, or as soon as the query is at rest. What was told meanwhile is never forgotten. */
+  ask(query: Query): void;
   stop(): void;
 }
 
@@ -161,25 +165,45 @@ interface Costs {
 function watchCosts(client: QueryClient): Costs {
   const begun = new WeakMap<Query, number>();
   const taken = new WeakMap<Query, number>();
-  const stop = client.getQueryCache().subscribe((event) => {
+  const waiting = new Map<Query, ReturnType<typeof setTimeout>>();
+  const unsubscribe = client.getQueryCache().subscribe((event) => {
     if (event.type !== "updated") return;
     if (event.action.type === "fetch") begun.set(event.query, Date.now());
     if (event.action.type === "success") {
       taken.set(event.query, Date.now() - (begun.get(event.query) ?? Date.now()));
     }
   });
+
+  function ask(query: Query): void {
+    if (waiting.has(query)) return;
+    const rest = REST * (taken.get(query) ?? 0) - (Date.now() - query.state.dataUpdatedAt);
+    // An answer that is on its way may have been made before the change.
+    const wait = query.state.fetchStatus === "fetching" ? Math.max(rest, BUSY) : rest;
+    if (wait > 0) {
+      const again = () => {
+        waiting.delete(query);
+        ask(query);
+      };
+      waiting.set(query, setTimeout(again, Math.min(wait, LONGEST_REST)));
+      return;
+    }
+    void client.invalidateQueries(
+      { queryKey: query.queryKey, exact: true, refetchType: "active" },
+      { cancelRefetch: false },
+    );
+  }
+
   return {
-    mayAsk: (query) => Date.now() - query.state.dataUpdatedAt >= REST * (taken.get(query) ?? 0),
-    stop,
+    ask,
+    stop() {
+      unsubscribe();
+      for (const timer of waiting.values()) clearTimeout(timer);
+    },
   };
 }
 
 function tell(client: QueryClient, costs: Costs, change: Change): void {
-  void client.invalidateQueries(
-    {
-      predicate: (query) => (query.meta?.live?.(change) ?? false) && costs.mayAsk(query),
-      refetchType: "active",
-    },
-    { cancelRefetch: false },
-  );
+  for (const query of client.getQueryCache().getAll()) {
+    if (query.meta?.live?.(change)) costs.ask(query);
+  }
 }

@@ -9,7 +9,7 @@ import { toast } from "@/components/toast";
 import { messageOf } from "@/lib/api";
 import { api } from "@/lib/endpoints";
 import { STATES } from "@/lib/filters";
-import { formatBytes, formatCount, formatShare } from "@/lib/numbers";
+import { formatBytes, formatCount, formatShare, plural } from "@/lib/numbers";
 import { queries } from "@/lib/queries";
 import { parseDuration } from "@/lib/time";
 import { countState } from "@/shell/navigation";
@@ -33,7 +33,7 @@ export function Storage() {
           {queues && (
             <Fact label="Jobs">
               {formatCount(jobs)}
-              <span className="ml-2 font-normal text-ink-3">in {formatCount(queues.length)} queues</span>
+              <span className="ml-2 font-normal text-ink-3">in {plural(queues.length, "queue")}</span>
             </Fact>
           )}
           <Fact label="File">
