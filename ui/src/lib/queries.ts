@@ -176,6 +176,7 @@ export const queries = {
       queryKey: ["deliveries", id],
       queryFn: ({ signal }) => api.deliveries(id, signal),
       refetchInterval: SOMETIMES,
+      meta: { live: concerns.any },
     }),
 };
 
