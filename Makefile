@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: test check format bench bench-peers docs run clean
+.PHONY: test check format bench bench-peers docs ui ui-check run clean
 
 test: $(INSTALLED)
 	$(BIN)/pytest -n auto --dist loadfile
@@ -29,11 +29,23 @@ docs: $(INSTALLED)
 bench-peers: $(INSTALLED)
 	$(BIN)/python -m bench.peers
 
+ui: ui/node_modules/.installed $(INSTALLED)
+	$(BIN)/python tools/make_ui_records.py
+	cd ui && npm run --silent build
+
+ui-check: ui
+	cd ui && npm run --silent check && npm test --silent
+	test -z "$$(git status --porcelain src/rookery/ui ui/src/lib/records.ts)" || (echo "run make ui, and commit what it builds" && false)
+
 run: $(INSTALLED)
 	$(BIN)/rookery server
 
 clean:
-	rm -rf $(VENV) .bench .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) ui/node_modules .bench .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+ui/node_modules/.installed: ui/package-lock.json
+	cd ui && npm ci --silent
+	touch $@
 
 $(INSTALLED): pyproject.toml
 	$(PYTHON) -m venv $(VENV)

@@ -8,7 +8,7 @@ from rookery.engine import endings, manage
 from rookery.engine.jobs import select_jobs
 from rookery.engine.ledger import Ledger
 from rookery.engine.ops import CHUNK, Deleted, DeleteUnchanged, Purge, Purged, Refusal
-from rookery.store.changes import LAST_CHANGE
+from rookery.store.last_change import LAST_CHANGE
 
 EVENTS_KEPT: Final = 10_000
 """The newest events stay, however old they are."""

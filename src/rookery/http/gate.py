@@ -17,6 +17,7 @@ from rookery.http import (
     bulk,
     cluster,
     fetch,
+    figures,
     fulltext,
     joblogs,
     jobs,
@@ -28,6 +29,7 @@ from rookery.http import (
     schedules,
     search,
     stream,
+    ui,
     usage,
     webhooks,
     why,
@@ -63,6 +65,7 @@ API_ROUTES: Final = [
     *observe.ROUTES,
     *cluster.ROUTES,
     *metrics.ROUTES,
+    *figures.ROUTES,
     *usage.ROUTES,
     *backup.ROUTES,
     *restore.ROUTES,
@@ -77,6 +80,7 @@ COMMON_HEADERS: Final = (
         b"Last-Event-ID",
     ),
 )
+_WITHOUT_BODY: Final = frozenset({204, 304})
 _READ_METHODS: Final = frozenset({"GET", "HEAD"})
 _NO_PARAMS: Final[dict[str, str]] = {}
 
@@ -169,7 +173,7 @@ class Gate:
 
 @cache
 def _all_routes() -> Routes[Route]:
-    return Routes([*API_ROUTES, *docs_routes(API_ROUTES)])
+    return Routes([*API_ROUTES, *docs_routes(API_ROUTES), *ui.ROUTES])
 
 
 def _namespace(headers: dict[bytes, bytes]) -> str:
@@ -228,7 +232,7 @@ def server_timing(started: float) -> bytes:
 
 async def _send_answer(answer: Answer, started: float, send: Send) -> None:
     headers = [*COMMON_HEADERS, (b"server-timing", server_timing(started)), *answer.headers]
-    if answer.status != 204:
+    if answer.status not in _WITHOUT_BODY:
         headers += ((b"content-type", answer.content_type), (b"content-length", b"%d" % len(answer.body)))
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
     await send({"type": "http.response.body", "body": answer.body})

@@ -1,4 +1,4 @@
-"""What the server counts, for Prometheus, and the throughput of the last hour.
+"""What the server counts, for Prometheus.
 
 A scrape reads a few rows for each queue and never the jobs. Nothing of the metrics library is on the way of a request:
 the numbers are plain ones (`node/measures.py`) that are put into its words here, when somebody asks.
@@ -10,7 +10,7 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
-from rookery.http.call import Answer, Call, Route, json_answer
+from rookery.http.call import Answer, Call, Route
 from rookery.http.cluster import mirror_of
 from rookery.http.codeq.metrics import read_series
 from rookery.http.request_ids import request_id_header
@@ -21,7 +21,6 @@ from rookery.model.names import DEFAULT_NAMESPACE, is_visible, shown_name
 from rookery.node.node import Node
 from rookery.node.process import count_threads, read_memory
 from rookery.store.census import SHOWN_STATES, Census, take_census
-from rookery.store.throughput import MinuteView, read_throughput
 
 if TYPE_CHECKING:
     import apsw
@@ -244,12 +243,6 @@ def render(scrape: Scrape) -> bytes:
     return generate_latest(registry)
 
 
-async def get_throughput(call: Call) -> Answer:
-    """The last hour, minute by minute."""
-    now = call.node.clock.now()
-    return await call.node.overviews.run(lambda db: json_answer(read_throughput(db, now, call.namespace)))
-
-
 def _metrics_route(path: str, **rest: Any) -> Route:
     return Route(
         method="GET",
@@ -265,12 +258,4 @@ def _metrics_route(path: str, **rest: Any) -> Route:
 ROUTES: Final = [
     _metrics_route("/api/v1/metrics"),
     _metrics_route("/metrics", is_public_at_home=True),
-    Route(
-        method="GET",
-        path="/api/v1/metrics/throughput",
-        handler=get_throughput,
-        summary="Jobs enqueued and completed and attempts failed in each of the last 60 minutes",
-        answers={200: list[MinuteView]},
-        tag="Looking on",
-    ),
 ]

@@ -12,8 +12,9 @@ from rookery.http.call import Answer, Call, Parameter, Route, Stream, json_answe
 from rookery.http.errors import ApiError, invalid, not_found
 from rookery.http.request_ids import request_id_header
 from rookery.http.sse import Pulse, frame
-from rookery.http.values import whole_number
+from rookery.http.values import duration, whole_number
 from rookery.model.names import stored_name
+from rookery.store.changes import ChangeView, read_change
 from rookery.store.events import EventFilter, EventView, first_event, last_event, read_events
 from rookery.store.views import JobBatchView, WorkerView, read_job_batch, read_workers
 
@@ -22,12 +23,22 @@ LARGEST_PAGE: Final = 1000
 READ_WINDOW: Final = 2000
 """How many events one read looks at."""
 MOST_FILTER_VALUES: Final = 1000
+DEFAULT_EVERY: Final = 1_000
+LEAST_EVERY: Final = 100
+MOST_EVERY: Final = 60_000
+"""Milliseconds between two changes that are told."""
 
 
 class EventsAnswer(msgspec.Struct):
     """Events, oldest first."""
 
     events: list[EventView]
+
+
+class Position(msgspec.Struct):
+    """Where the timeline stands."""
+
+    seq: int
 
 
 class Health(msgspec.Struct):
@@ -109,6 +120,33 @@ async def _event_frames(call: Call, after: int, wanted: EventFilter) -> AsyncGen
             yield sign_of_life
 
 
+async def stream_changes(call: Call) -> Stream:
+    """What changed, summed up: however much happens, a reader is told now and then."""
+    every = duration(call.query().get("every"), DEFAULT_EVERY, "every")
+    if not LEAST_EVERY <= every <= MOST_EVERY:
+        raise invalid(f"every must be between {LEAST_EVERY}ms and {MOST_EVERY // 1000}s")
+    return Stream(_change_frames(call, every / 1000))
+
+
+async def _change_frames(call: Call, every: float) -> AsyncGenerator[bytes, None]:
+    """Where the timeline stands, then a frame for all that came since the last one."""
+    node, pulse, after = call.node, Pulse(), last_event(call.node.reader)
+    yield frame("position", msgspec.json.encode(Position(after)), after)
+    while not node.is_closing:
+        news, newest = node.news(), last_event(node.reader)
+        if newest == after:
+            sign_of_life = await pulse.wait(news)
+            if sign_of_life is not None:
+                yield sign_of_life
+            continue
+        change = read_change(node.reader, after, newest, call.namespace)
+        after = newest
+        if change.events:
+            yield frame("change", msgspec.json.encode(change), newest)
+            pulse.beat()
+        await asyncio.sleep(every)
+
+
 def _filter(call: Call, query: dict[str, str]) -> EventFilter:
     def values(name: str) -> tuple[str, ...]:
         parts = tuple(part.strip() for part in query.get(name, "").split(",") if part.strip())
@@ -180,6 +218,21 @@ ROUTES = [
         summary="The timeline as it happens (server-sent events)",
         answers={200: "text/event-stream"},
         parameters=(Parameter("last_event_id", "Replay what came behind this event first", "integer"), *_FILTERS),
+        tag="Looking on",
+    ),
+    Route(
+        method="GET",
+        path="/api/v1/changes",
+        handler=stream_changes,
+        summary="What changed, summed up, at most once in a while (server-sent events)",
+        description=(
+            "For dashboards: the first frame, `position`, says where the timeline stands; each `change` sums up the "
+            "events since the frame before: `events` by type, the `queues` and `job_ids` they were about, and whether "
+            "there was more than is named (`is_partial`)."
+        ),
+        answers={200: "text/event-stream"},
+        frames=(ChangeView,),
+        parameters=(Parameter("every", "Time between two frames: 1s by default, 100ms to 60s"),),
         tag="Looking on",
     ),
     Route(

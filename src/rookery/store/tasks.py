@@ -10,7 +10,7 @@ import apsw
 import msgspec
 
 from rookery.model.names import namespace_of
-from rookery.store.changes import LAST_CHANGE
+from rookery.store.last_change import LAST_CHANGE
 
 
 class TaskRow(msgspec.Struct, frozen=True):

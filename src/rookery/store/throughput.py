@@ -10,11 +10,15 @@ from rookery.model.names import DEFAULT_NAMESPACE
 
 MINUTE: Final = 60_000
 SHOWN: Final = 60
-"""How many minutes are shown, the current one being the last."""
+"""How many minutes are shown unless others are asked for, the current one being the last."""
+KEPT: Final = 1_440
+
+Counts = tuple[int, int, int]
+"""Jobs enqueued, jobs completed, attempts failed."""
 
 
 class MinuteView(msgspec.Struct):
-    """What happened in one minute: jobs enqueued, jobs completed, attempts failed."""
+    """What happened in one minute, or from it on for one step: jobs enqueued, jobs completed, attempts failed."""
 
     minute: str
     enqueued: int
@@ -22,27 +26,64 @@ class MinuteView(msgspec.Struct):
     failed: int
 
 
-def read_throughput(db: apsw.Connection, now: int, namespace: str = DEFAULT_NAMESPACE) -> list[MinuteView]:
-    """The last hour, oldest minute first, over all queues that the caller may see."""
-    last = now - now % MINUTE
-    first = last - (SHOWN - 1) * MINUTE
+class Span(msgspec.Struct, frozen=True):
+    """The last so many minutes, in steps; the current minute is in the last of them."""
+
+    now: int
+    minutes: int = SHOWN
+    step: int = 1
+
+    @property
+    def begins(self) -> list[int]:
+        """When each step begins."""
+        last = self.now - self.now % MINUTE
+        first = last - (self.minutes - 1) * MINUTE
+        return list(range(first, last + 1, self.step * MINUTE))
+
+
+def read_throughput(
+    db: apsw.Connection, now: int, namespace: str = DEFAULT_NAMESPACE, span: Span | None = None
+) -> list[MinuteView]:
+    """The last hour or that span, oldest first, over all queues that the caller may see."""
+    span = span or Span(now)
     everything = namespace == DEFAULT_NAMESPACE
-    visible = "" if everything else "JOIN queue ON queue.id = throughput.queue AND queue.namespace = ?2"
-    found = {
-        minute: counts
-        for minute, *counts in db.execute(
-            f"""
-            SELECT minute, sum(throughput.enqueued), sum(throughput.completed), sum(throughput.failed)
-              FROM throughput
-                   {visible}
-             WHERE minute >= ?1
-             GROUP BY minute
-            """,
-            (first,) if everything else (first, namespace),
-        )
-    }
-    minutes = range(first, last + 1, MINUTE)
-    return [MinuteView(format_instant(minute), *found.get(minute, (0, 0, 0))) for minute in minutes]
+    visible = "" if everything else "JOIN queue ON queue.id = throughput.queue AND queue.namespace = ?3"
+    rows = db.execute(
+        f"""
+        SELECT (minute - ?1) / ?2, sum(throughput.enqueued), sum(throughput.completed), sum(throughput.failed)
+          FROM throughput
+               {visible}
+         WHERE minute >= ?1
+         GROUP BY 1
+        """,
+        (span.begins[0], span.step * MINUTE, *(() if everything else (namespace,))),
+    )
+    return _minutes(span, {step: (enqueued, completed, failed) for step, enqueued, completed, failed in rows})
+
+
+def read_queue_throughput(db: apsw.Connection, queue_id: int, span: Span) -> list[MinuteView]:
+    """The same of one queue."""
+    return _minutes(span, read_steps(db, span, queue_id).get(queue_id, {}))
+
+
+def read_steps(db: apsw.Connection, span: Span, queue_id: int | None = None) -> dict[int, dict[int, Counts]]:
+    """By queue, what happened in each step of a span in which anything did."""
+    found: dict[int, dict[int, Counts]] = {}
+    for queue, step, enqueued, completed, failed in db.execute(
+        f"""
+        SELECT queue, (minute - ?1) / ?2, sum(enqueued), sum(completed), sum(failed)
+          FROM throughput
+         WHERE minute >= ?1 {"" if queue_id is None else "AND queue = ?3"}
+         GROUP BY 1, 2
+        """,
+        (span.begins[0], span.step * MINUTE, *(() if queue_id is None else (queue_id,))),
+    ):
+        found.setdefault(queue, {})[step] = (enqueued, completed, failed)
+    return found
+
+
+def _minutes(span: Span, steps: dict[int, Counts]) -> list[MinuteView]:
+    return [MinuteView(format_instant(at), *steps.get(step, (0, 0, 0))) for step, at in enumerate(span.begins)]
 
 
 def completed_in_last_minute(db: apsw.Connection, now: int, queue_id: int | None = None) -> dict[int, int]:

@@ -1,0 +1,134 @@
+import { describe, expect, it } from "vitest";
+import {
+  ALL,
+  describeFilter,
+  isNarrow,
+  type JobFilter,
+  readFilter,
+  readTag,
+  toInstant,
+  toRequest,
+  writeFilter,
+} from "./filters";
+import { formatParams, parseParams } from "./params";
+
+const FULL: JobFilter = {
+  queue: "a/b & c",
+  states: ["active", "dead"],
+  priority: "high",
+  tags: ["tenant:acme", "n:=5"],
+  payload: "user@example.com",
+  jq: '.template == "welcome"',
+  error: "SMTP 100%",
+  errorMatches: "SMTP * after * s",
+  id: "job_01",
+  worker: "w-1",
+  batch: "batch_1",
+  chain: "chn_1",
+  parent: "job_0",
+  unique: "k",
+  errors: "yes",
+  createdAfter: "2026-02-10T00:00",
+  createdBefore: "2026-02-11T00:00",
+  startedAfter: "2026-02-10T01:00",
+  startedBefore: "2026-02-10T02:00",
+  completedAfter: "2026-02-10T03:00",
+  completedBefore: "2026-02-10T04:00",
+  attemptMin: "1",
+  attemptMax: "3",
+  sort: "attempt",
+  order: "asc",
+};
+
+describe("a filter in the address", () => {
+  it("comes back as it was, with everything in it", () => {
+    expect(readFilter(parseParams(formatParams(writeFilter(FULL))))).toEqual(FULL);
+  });
+
+  it("of everything says nothing", () => {
+    expect(formatParams(writeFilter(ALL))).toBe("");
+    expect(readFilter({})).toEqual(ALL);
+  });
+
+  it("is readable", () => {
+    expect(formatParams(writeFilter({ ...ALL, states: ["dead"], tags: ["tenant:acme"] }))).toBe(
+      "?state=dead&tag=tenant%3Aacme",
+    );
+  });
+
+  it("leaves out what it does not know", () => {
+    expect(
+      readFilter({ state: ["dead", "gone"], sort: "colour", order: "up", errors: "maybe", x: "1" }),
+    ).toEqual({
+      ...ALL,
+      states: ["dead"],
+    });
+  });
+
+  it("takes the first of a field that is given twice", () => {
+    expect(readFilter({ queue: ["a", "b"] }).queue).toBe("a");
+  });
+});
+
+describe("a filter as a request", () => {
+  it("has only what is asked for", () => {
+    expect(toRequest(ALL)).toEqual({});
+    expect(toRequest({ ...ALL, queue: " a ", states: ["dead"], sort: "priority" })).toEqual({
+      queue: "a",
+      state: ["dead"],
+      sort: "priority",
+    });
+  });
+
+  it("has tags with the kind of value that is meant", () => {
+    expect(toRequest({ ...ALL, tags: ["tenant:acme", "n:=5", "on:=true", "text:5"] }).tags).toEqual({
+      tenant: "acme",
+      n: 5,
+      on: true,
+      text: "5",
+    });
+  });
+
+  it("has times as instants and counts as numbers", () => {
+    const request = toRequest({
+      ...ALL,
+      createdAfter: "2026-02-10T00:00:00Z",
+      attemptMin: "2",
+      attemptMax: "x",
+      errors: "no",
+    });
+    expect(request).toEqual({ created_after: "2026-02-10T00:00:00.000Z", attempt_min: 2, has_errors: false });
+  });
+
+  it("leaves a time that is none to the server, which says so", () => {
+    expect(toInstant("yesterday")).toBe("yesterday");
+  });
+});
+
+it.each([
+  ["a:b", ["a", "b"]],
+  ["url:http://x", ["url", "http://x"]],
+  ["n:=null", ["n", null]],
+  ["n:={", ["n", "={"]],
+  ["nothing", null],
+  [":x", null],
+])("reads the tag %s", (text, tag) => {
+  expect(readTag(text)).toEqual(tag);
+});
+
+describe("a filter in words", () => {
+  it("says each part, and how to be without it", () => {
+    const told = describeFilter({ ...ALL, error: "SMTP", states: ["dead", "held"], tags: ["a:1", "b:2"] });
+    expect(told).toEqual([
+      { label: "error contains SMTP", without: { error: "" } },
+      { label: "state is dead or held", without: { states: [] } },
+      { label: "tag a:1", without: { tags: ["b:2"] } },
+      { label: "tag b:2", without: { tags: ["a:1"] } },
+    ]);
+  });
+
+  it("does not count the queue where the page is about one", () => {
+    expect(isNarrow({ ...ALL, queue: "a" })).toBe(true);
+    expect(isNarrow({ ...ALL, queue: "a" }, true)).toBe(false);
+  });
+});

@@ -1,0 +1,9 @@
+import { Page } from "@/components/layout";
+
+export default function JobsPage() {
+  return (
+    <Page title="Jobs">
+      <div className="card p-8 text-ink-2">This page is being built.</div>
+    </Page>
+  );
+}
