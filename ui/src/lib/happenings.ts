@@ -44,7 +44,7 @@ export function readEvent(event: EventView): Happening {
   const told: Happening = {
     seq: event.seq,
     type: event.type,
-    at: event.at_ns / 1e6,
+    at: Math.round(event.at_ns / 1e6),
     queue: event.queue ?? null,
   };
   if (!event.data) return told;
@@ -104,7 +104,7 @@ export function tell(event: Happening): { verb: string; rest: string; tone: Tone
     case "approved":
       return { verb: "approved", rest: "by a person", tone: "plain" };
     case "promoted":
-      return { verb: "due", rest: "its time has come, it is in line", tone: "plain" };
+      return { verb: "due", rest: "its time has come", tone: "plain" };
     case "retried":
       return { verb: "retried", rest: "by a person", tone: "plain" };
     case "moved":

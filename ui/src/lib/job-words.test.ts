@@ -7,7 +7,7 @@ import type { EventView, LogLineView } from "./records";
 const event = (seq: number, type: string, data?: string): EventView => ({
   seq,
   type,
-  at_ns: 1_794_745_818_497_000_000,
+  at_ns: 1_794_745_871_602_000_000,
   job_id: "j",
   queue: "q",
   data,
@@ -24,7 +24,7 @@ test("events are told in words", () => {
     "failed SMTP timeout",
   );
   expect(
-    words("failed", '{"error":"x","status":"retrying","next_attempt_at":"2026-11-15T12:30:28.497Z"}'),
+    words("failed", '{"error":"x","status":"retrying","next_attempt_at":"2026-11-15T12:31:21.602Z"}'),
   ).toBe("failed x · next attempt in 10s");
   expect(words("moved", '{"from":"a","to":"b"}')).toBe("moved from a to b");
   expect(words("released", '{"reason":"shutdown","delay_ms":5000}')).toBe(
@@ -35,7 +35,7 @@ test("events are told in words", () => {
 
 test("an event's time is in milliseconds, and its progress stays as it was written", () => {
   const told = readEvent(event(1, "progress", '{"current":9007199254740993}'));
-  expect(told.at).toBe(1_794_745_818_497);
+  expect(told.at).toBe(1_794_745_871_602);
   expect(told.progress).toBe('{"current":9007199254740993}');
 });
 

@@ -116,14 +116,14 @@ export function drawRelations({
 
   const here = placeSteps();
   if (parent !== null) join(placeJob(parent, "parent", here - 1), job.id);
-  for (const other of dependencies.slice(0, MOST_IN_COLUMN))
-    join(placeJob(other, "must be done first", here - 1), job.id);
-  const hidden = dependencies.length - MOST_IN_COLUMN;
+  const first = dependencies.filter((other) => other.id !== parent?.id);
+  for (const other of first.slice(0, MOST_IN_COLUMN)) join(placeJob(other, "waits for", here - 1), job.id);
+  const hidden = first.length - MOST_IN_COLUMN;
   if (hidden > 0) {
     place({
       key: "more-before",
       kind: "more",
-      role: "must be done first",
+      role: "waits for",
       title: `${formatCount(hidden)} more`,
       column: here - 1,
     });

@@ -60,7 +60,7 @@ export function JobActions({ job }: { job: JobView }) {
           Hold
         </Action>
       )}
-      <Button icon="trash" className="text-danger" onClick={() => openDelete(job, leave)}>
+      <Button icon="trash" className="text-danger!" onClick={() => openDelete(job, leave)}>
         Delete
       </Button>
       <Menu label="More" iconOnly look="plain" items={copies(job)} />

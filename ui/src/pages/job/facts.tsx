@@ -27,7 +27,12 @@ export function Facts({ job, events }: { job: JobView; events: Happening[] | und
     <Card title="Facts">
       <dl className="grid gap-x-4 gap-y-3 sm:max-xl:grid-cols-2">
         <Fact label="Queue">
-          <Link to="/queues/$name" params={{ name: job.queue }} className="link break-all">
+          <Link
+            to="/queues/$name"
+            params={{ name: job.queue }}
+            title={job.queue}
+            className="link line-clamp-3 break-all"
+          >
             {job.queue}
           </Link>
         </Fact>
@@ -45,7 +50,12 @@ export function Facts({ job, events }: { job: JobView; events: Happening[] | und
         <Fact label="Priority">{job.priority_name}</Fact>
         {job.worker && (
           <Fact label={isRunning ? "Worker" : "Last worker"}>
-            <Link to="/jobs" search={{ worker: job.worker.id }} className="link break-all">
+            <Link
+              to="/jobs"
+              search={{ worker: job.worker.id }}
+              title={job.worker.id}
+              className="link line-clamp-2 break-all"
+            >
               {job.worker.id}
             </Link>
             {job.worker.hostname && <span className="break-all text-ink-2"> on {job.worker.hostname}</span>}
@@ -85,7 +95,12 @@ export function Facts({ job, events }: { job: JobView; events: Happening[] | und
         )}
         {job.unique_key !== null && (
           <Fact label="Unique key">
-            <Link to="/jobs" search={{ unique: job.unique_key }} className="link break-all font-mono text-xs">
+            <Link
+              to="/jobs"
+              search={{ unique: job.unique_key }}
+              title={job.unique_key}
+              className="link line-clamp-3 break-all font-mono text-xs"
+            >
               {job.unique_key}
             </Link>
           </Fact>

@@ -34,30 +34,28 @@ export function LogCard({ job }: { job: JobView }) {
       title="Log"
       about={log.lines.length > 0 ? plural(log.lines.length, "line") : undefined}
       actions={
-        <>
-          <Sign log={log} />
-          {log.lines.length > 0 && (
-            <>
-              <Segmented<Quietest>
-                label="Level"
-                value={quietest}
-                onChange={(level) => change({ log: level === "all" ? undefined : level })}
-                options={[
-                  ["all", "All"],
-                  ["info", "Info"],
-                  ["warn", "Warnings"],
-                  ["error", "Errors"],
-                ]}
-              />
-              <IconButton
-                small
-                icon="copy"
-                label="Copy the log"
-                onClick={() => void attempt("The log is copied.", () => copyText(asText(lines)))}
-              />
-            </>
-          )}
-        </>
+        log.lines.length > 0 && (
+          <>
+            <Sign log={log} />
+            <Segmented<Quietest>
+              label="Level"
+              value={quietest}
+              onChange={(level) => change({ log: level === "all" ? undefined : level })}
+              options={[
+                ["all", "All"],
+                ["info", "Info"],
+                ["warn", "Warnings"],
+                ["error", "Errors"],
+              ]}
+            />
+            <IconButton
+              small
+              icon="copy"
+              label="Copy the log"
+              onClick={() => void attempt("The log is copied.", () => copyText(asText(lines)))}
+            />
+          </>
+        )
       }
     >
       {log.lines.length === 0 ? (

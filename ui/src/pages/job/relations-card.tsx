@@ -9,7 +9,7 @@ import { StateMark } from "@/components/states";
 import { shortId } from "@/jobs/payload";
 import { queries } from "@/lib/queries";
 import type { JobView } from "@/lib/records";
-import { drawRelations, type GraphNode, type Relative } from "@/lib/relations";
+import { drawRelations, type Graph, type GraphNode, type Relative } from "@/lib/relations";
 
 const WIDTH = 176;
 const HEIGHT = 56;
@@ -55,7 +55,7 @@ export function RelationsCard({ job }: { job: JobView }) {
             {graph.edges.map((edge) => (
               <path
                 key={`${edge.from} ${edge.to}`}
-                d={curve(placed.get(edge.from)!, placed.get(edge.to)!)}
+                d={curve(placed.get(edge.from)!, placed.get(edge.to)!, graph)}
                 fill="none"
                 stroke="currentColor"
                 strokeWidth="1.5"
@@ -68,7 +68,7 @@ export function RelationsCard({ job }: { job: JobView }) {
               <li
                 key={node.key}
                 className="absolute"
-                style={{ left: leftOf(node), top: topOf(node), width: WIDTH, height: HEIGHT }}
+                style={{ left: leftOf(node), top: topOf(node, graph), width: WIDTH, height: HEIGHT }}
               >
                 <Box node={node} />
               </li>
@@ -81,11 +81,15 @@ export function RelationsCard({ job }: { job: JobView }) {
 }
 
 const leftOf = (node: GraphNode) => node.column * (WIDTH + BETWEEN_COLUMNS);
-const topOf = (node: GraphNode) => node.row * (HEIGHT + BETWEEN_ROWS);
+/** Columns are centred: what stands alone is beside the middle of what it belongs to. */
+function topOf(node: GraphNode, graph: Graph): number {
+  const inColumn = graph.nodes.filter((other) => other.column === node.column).length;
+  return (node.row + (graph.rows - inColumn) / 2) * (HEIGHT + BETWEEN_ROWS);
+}
 
-function curve(from: GraphNode, to: GraphNode): string {
-  const [x1, y1] = [leftOf(from) + WIDTH, topOf(from) + HEIGHT / 2];
-  const [x2, y2] = [leftOf(to), topOf(to) + HEIGHT / 2];
+function curve(from: GraphNode, to: GraphNode, graph: Graph): string {
+  const [x1, y1] = [leftOf(from) + WIDTH, topOf(from, graph) + HEIGHT / 2];
+  const [x2, y2] = [leftOf(to), topOf(to, graph) + HEIGHT / 2];
   const bend = (x2 - x1) / 2;
   return `M${x1} ${y1}C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}`;
 }
@@ -93,10 +97,11 @@ function curve(from: GraphNode, to: GraphNode): string {
 function Box({ node }: { node: GraphNode }): ReactNode {
   const look = cx(
     "flex h-full flex-col justify-center rounded-lg border px-3",
-    node.kind === "planned" || node.kind === "more"
-      ? "border-dashed border-line-strong"
-      : "border-line bg-surface",
-    node.isThis && "border-accent bg-accent-soft",
+    node.isThis
+      ? "border-accent bg-accent-soft"
+      : node.kind === "planned" || node.kind === "more"
+        ? "border-line-strong border-dashed"
+        : "border-line-strong bg-surface",
   );
   const inside = (
     <>

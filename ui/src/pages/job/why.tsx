@@ -79,7 +79,7 @@ function Words({ reason, job }: { reason: Reason; job: JobView }): ReactNode {
     case "held":
       return (
         <>
-          It has been held since <RelativeTime at={reason.since} />
+          It was held <RelativeTime at={reason.since} />
           {reason.hold_reason ? (
             <>
               : <q className="font-medium">{reason.hold_reason}</q>
@@ -127,7 +127,7 @@ function Words({ reason, job }: { reason: Reason; job: JobView }): ReactNode {
     case "queue_paused":
       return (
         <>
-          Its queue <QueueName job={job} /> has been paused since <RelativeTime at={reason.since} />.
+          Its queue <QueueName job={job} /> was paused <RelativeTime at={reason.since} />.
         </>
       );
     case "queue_at_concurrency":
