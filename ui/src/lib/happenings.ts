@@ -86,7 +86,7 @@ export function tell(event: Happening): { verb: string; rest: string; tone: Tone
       return { verb: "failed", rest: `${event.error ?? ""}${wait}`, tone: "bad" };
     }
     case "dead":
-      return { verb: "dead", rest: "no attempt is left, or none is wanted", tone: "bad" };
+      return { verb: "dead", rest: "it is not tried again", tone: "bad" };
     case "expired":
       return { verb: "expired", rest: "it had not begun in time", tone: "bad" };
     case "rejected":

@@ -6,14 +6,13 @@ import type { ReactNode } from "react";
 import { cx } from "@/components/cx";
 import { Card } from "@/components/layout";
 import { StateMark } from "@/components/states";
-import { shortId } from "@/jobs/payload";
 import { queries } from "@/lib/queries";
 import type { JobView } from "@/lib/records";
 import { drawRelations, type Graph, type GraphNode, type Relative } from "@/lib/relations";
 
-const WIDTH = 176;
+const WIDTH = 160;
 const HEIGHT = 56;
-const BETWEEN_COLUMNS = 44;
+const BETWEEN_COLUMNS = 36;
 const BETWEEN_ROWS = 12;
 const MOST_ASKED = 12;
 
@@ -80,6 +79,7 @@ export function RelationsCard({ job }: { job: JobView }) {
   );
 }
 
+const endOf = (id: string) => (id.length > 10 ? `…${id.slice(-6)}` : id);
 const leftOf = (node: GraphNode) => node.column * (WIDTH + BETWEEN_COLUMNS);
 /** Columns are centred: what stands alone is beside the middle of what it belongs to. */
 function topOf(node: GraphNode, graph: Graph): number {
@@ -107,7 +107,7 @@ function Box({ node }: { node: GraphNode }): ReactNode {
     <>
       <span className="truncate text-ink-3 text-xs">
         {node.role}
-        {node.kind === "job" && !node.isThis && <span className="font-mono"> {shortId(node.id!)}</span>}
+        {node.kind === "job" && !node.isThis && <span className="font-mono"> {endOf(node.id!)}</span>}
       </span>
       <span className="flex min-w-0 items-center gap-1.5">
         {node.state && <StateMark state={node.state} />}

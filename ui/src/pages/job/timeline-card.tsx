@@ -41,7 +41,7 @@ export function TimelineCard({ job, events }: { job: JobView; events: Happening[
           <span
             key={tick.left}
             className={cx(
-              "absolute top-0 border-line-strong border-l pt-1.5",
+              "absolute top-0 whitespace-nowrap border-line-strong border-l pt-1.5 max-sm:nth-[2n]:hidden",
               tick.left > 0.9 ? "-translate-x-full border-r border-l-0 pr-1" : "pl-1",
             )}
             style={{ left: `${tick.left * 100}%` }}
@@ -78,7 +78,9 @@ function Bar({ piece: { span, left, width, isCut } }: { piece: Piece }) {
       <span className={cx("absolute inset-0 border-surface border-r", LOOKS[span.kind].fill)} />
       {isCut && (
         <span className="absolute inset-0 flex items-center justify-center overflow-hidden text-xs text-ink-2">
-          ⫽
+          <svg width="10" height="14" fill="none" stroke="currentColor" strokeWidth="1.5" aria-hidden="true">
+            <path d="M1 13 5 1M5 13 9 1" />
+          </svg>
         </span>
       )}
       {span.kind === "running" && width > 0.12 && (span.attempt ?? 0) > 0 && (
