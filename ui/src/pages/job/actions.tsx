@@ -22,11 +22,11 @@ async function act(done: string, run: () => Promise<unknown>): Promise<void> {
   await refresh();
 }
 
-export function approve(job: JobView): void {
+function approve(job: JobView): void {
   void act("The job is approved and in line.", () => api.approveJob(job.id));
 }
 
-export function retry(job: JobView): void {
+function retry(job: JobView): void {
   if (job.state === "completed") openRetry(job);
   else void act("The job is in line again.", () => api.retryJob(job.id));
 }

@@ -45,7 +45,10 @@ function MoveDialog({ job, close }: { job: JobView; close: () => void }) {
       }}
     >
       <p className="text-sm text-ink-2">
-        Current queue: <b className="break-all font-semibold text-ink">{job.queue}</b>
+        Current queue:{" "}
+        <b className="line-clamp-2 break-all font-semibold text-ink" title={job.queue}>
+          {job.queue}
+        </b>
       </p>
       <TextField
         label="Target queue"

@@ -97,7 +97,7 @@ function Shown({ job, isGone }: { job: JobView; isGone: boolean }) {
           {!isGone && <Why job={job} />}
           <ProgressCard progress={job.progress} />
         </div>
-        <div className="min-w-0 xl:sticky xl:top-16 xl:col-start-2 xl:row-span-2 xl:row-start-1">
+        <div className="min-w-0 xl:sticky xl:top-16 xl:col-start-2 xl:max-h-[calc(100dvh-5rem)] xl:overflow-y-auto xl:row-span-2 xl:row-start-1">
           <Facts job={job} events={events} />
         </div>
         <div className="flex min-w-0 flex-col gap-4 xl:col-start-1">

@@ -15,7 +15,6 @@ import { formatCount, plural } from "@/lib/numbers";
 import { queries } from "@/lib/queries";
 import type { JobView, WhyView } from "@/lib/records";
 import { resumeQueue } from "@/queues/actions";
-import { approve, retry } from "./actions";
 
 type Reason = WhyView["reasons"][number];
 const WAITS = ["pending", "scheduled", "retrying", "held"];
@@ -189,20 +188,9 @@ function QueueName({ job }: { job: JobView }) {
   );
 }
 
+/** What the buttons above do not offer. */
 function Remedy({ reason, job }: { reason: Reason; job: JobView }) {
   switch (reason.code) {
-    case "held":
-      return (
-        <Button small icon="check" onClick={() => approve(job)}>
-          Approve
-        </Button>
-      );
-    case "scheduled":
-      return (
-        <Button small icon="play" onClick={() => retry(job)}>
-          Run now
-        </Button>
-      );
     case "queue_paused":
       return (
         <Button small icon="play" onClick={() => resumeQueue(job.queue)}>
