@@ -33,8 +33,9 @@ ui: ui/node_modules/.installed $(INSTALLED)
 	$(BIN)/python tools/make_ui_records.py
 	cd ui && npm run --silent build
 
-ui-check: ui/node_modules/.installed
+ui-check: ui
 	cd ui && npm run --silent check && npm test --silent
+	test -z "$$(git status --porcelain src/rookery/ui ui/src/lib/records.ts)" || (echo "run make ui, and commit what it builds" && false)
 
 run: $(INSTALLED)
 	$(BIN)/rookery server

@@ -1,5 +1,6 @@
 """Writes the records of the API as TypeScript, so that the web UI knows them as the server does."""
 
+import sys
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,8 +17,11 @@ _PLAIN: Final = {"string": "string", "integer": "number", "number": "number", "b
 
 
 def main() -> None:
-    """Write the file."""
-    TARGET.write_text(render())
+    """Write the file, or with --check only say whether it is as it should be."""
+    if "--check" not in sys.argv:
+        TARGET.write_text(render())
+    elif TARGET.read_text() != render():
+        sys.exit(f"{TARGET.name} is not what the server says: run `make ui`")
 
 
 def render() -> str:

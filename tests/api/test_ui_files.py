@@ -22,10 +22,15 @@ def asset(server: ServerProcess, ending: str) -> str:
     return f"/ui/{found[1]}"
 
 
-@pytest.mark.parametrize(("path", "status"), [("/ui", 301), ("/", 302)])
-def test_the_way_to_the_app_ends_with_a_slash(server: ServerProcess, path: str, status: int) -> None:
-    answer = get(server, path)
-    assert (answer.status_code, answer.headers["Location"]) == (status, "/ui/")
+def test_the_way_to_the_app_ends_with_a_slash(server: ServerProcess) -> None:
+    answer = get(server, "/ui")
+    assert (answer.status_code, answer.headers["Location"]) == (301, "/ui/")
+
+
+def test_a_browser_at_the_root_is_sent_to_the_app_and_a_program_is_not(server: ServerProcess) -> None:
+    browser = get(server, "/", Accept="text/html,application/xhtml+xml")
+    assert (browser.status_code, browser.headers["Location"]) == (302, "/ui/")
+    assert_refused(get(server, "/"), 404, "NOT_FOUND", "/ui/")
 
 
 def test_behind_a_proxy_the_way_leads_to_where_the_proxy_has_put_us(server: ServerProcess) -> None:

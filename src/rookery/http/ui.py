@@ -71,6 +71,13 @@ async def show(call: Call) -> Answer:
     return _answer(call, _page(depth), _ASK_AGAIN)
 
 
+async def welcome(call: Call) -> Answer:
+    """A browser at the root is shown the way; to programs there is nothing here."""
+    if b"text/html" not in call.headers.get(b"accept", b""):
+        raise not_found("there is nothing at /, see /docs for what there is, and /ui/ for people")
+    return await enter(call)
+
+
 async def enter(call: Call) -> Answer:
     """The way to the app; behind a proxy that says where it has put us, there."""
     prefix = call.headers.get(b"x-forwarded-prefix", b"").rstrip(b"/")
@@ -128,4 +135,4 @@ def _route(path: str, handler: Handler) -> Route:
     return Route(method="GET", path=path, handler=handler, summary="", answers={}, is_public=True)
 
 
-ROUTES: Final = [_route("/", enter), _route("/ui", enter), _route("/ui/{path:path}", show)]
+ROUTES: Final = [_route("/", welcome), _route("/ui", enter), _route("/ui/{path:path}", show)]

@@ -18,6 +18,8 @@ export interface Line {
 }
 
 const LEAST_HEIGHT = 208;
+/** What is counted is whole, and so are the lines behind it. */
+const STEPS = Array.from({ length: 12 }, (_, power) => [1, 2, 5].map((digit) => digit * 10 ** power)).flat();
 
 export function Chart({
   label,
@@ -119,7 +121,7 @@ function options(
     font: "11px system-ui, sans-serif",
   };
   return {
-    padding: [8, 8, 0, 0],
+    padding: [8, 18, 0, 0],
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 } },
     scales: { y: { range: (_, __, most) => [0, Math.max(4, most * 1.1)] } },
@@ -137,6 +139,7 @@ function options(
         size: 40,
         gap: 6,
         space: 40,
+        incrs: STEPS,
         values: (_, ticks) => ticks.map((tick) => (Number.isInteger(tick) ? formatShort(tick) : "")),
       },
     ],

@@ -67,8 +67,10 @@ export function Dialog({
     const dialog = ref.current!;
     const before = document.activeElement;
     dialog.showModal();
+    const field = dialog.querySelector<HTMLElement>("[data-first]");
+    if (field) field.focus();
     // Nothing to fill in: then the dialog itself is read, and not the button that closes it.
-    if (document.activeElement?.matches("[data-close]")) dialog.focus();
+    else if (document.activeElement?.matches("[data-close]")) dialog.focus();
     return () => {
       dialog.close();
       if (before instanceof HTMLElement && before.isConnected) before.focus();

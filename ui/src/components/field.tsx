@@ -66,6 +66,7 @@ export function TextField({ label, hint, fault, bare, suggestions, className, ..
         spellCheck={false}
         list={suggestions && `${id}-list`}
         className={cx("field", className)}
+        data-first={rest.autoFocus || undefined}
         {...described(id, { label, hint, fault })}
         {...rest}
       />
@@ -192,7 +193,7 @@ export function Segmented<T extends string>({
           key={option}
           className={cx(
             "relative inline-flex h-6.5 cursor-pointer items-center rounded-md px-2.5 text-xs font-medium has-focus-visible:outline-2 has-focus-visible:outline-accent",
-            option === value ? "bg-surface text-ink shadow-card" : "text-ink-2 hover:text-ink",
+            option === value ? "bg-surface text-ink shadow-card dark:bg-line" : "text-ink-2 hover:text-ink",
           )}
         >
           <input

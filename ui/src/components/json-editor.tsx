@@ -16,6 +16,7 @@ export function JsonEditor({
   rows = 8,
   mayBeEmpty,
   hint,
+  autoFocus,
 }: {
   label: string;
   value: string;
@@ -23,6 +24,7 @@ export function JsonEditor({
   rows?: number;
   mayBeEmpty?: boolean;
   hint?: string;
+  autoFocus?: boolean;
 }) {
   const id = useId();
   const fault = useMemo(() => jsonFault(value, mayBeEmpty), [value, mayBeEmpty]);
@@ -57,6 +59,7 @@ export function JsonEditor({
       <textarea
         id={id}
         value={value}
+        data-first={autoFocus || undefined}
         rows={rows}
         spellCheck={false}
         autoCapitalize="off"

@@ -232,7 +232,7 @@ function BodyCell<Row>({ column, children }: { column: Column<Row>; children: Re
         column.right && "text-right",
         column.wide && "w-full max-w-0",
         column.desktop && "max-sm:hidden",
-        "max-sm:h-auto max-sm:w-auto max-sm:max-w-none max-sm:p-0 max-sm:text-left max-sm:first:pl-0",
+        "max-sm:h-auto max-sm:w-auto max-sm:max-w-none max-sm:p-0 max-sm:text-left max-sm:first:pl-0 max-sm:last:pr-0 max-sm:has-[>div:empty]:hidden",
         (column.wide || column.lead) && "max-sm:col-span-4 max-sm:min-w-0",
         column.half && "max-sm:col-span-2 max-sm:min-w-0",
         column.className,
@@ -243,7 +243,7 @@ function BodyCell<Row>({ column, children }: { column: Column<Row>; children: Re
           {column.title}
         </span>
       )}
-      {column.wide || column.lead ? <div className="truncate">{children}</div> : children}
+      <div className={column.wide || column.lead ? "truncate" : undefined}>{children}</div>
     </td>
   );
 }

@@ -144,6 +144,11 @@ function BulkDialog({
   );
 }
 
+/** `a, b or c`. */
+function list(words: readonly string[]): string {
+  return words.join(", ").replace(/, ([^,]*)$/, " or $1");
+}
+
 function titleOf(action: BulkAction, queue = ""): string {
   if (action === "change_priority") return "Change priority";
   return action === "move" && queue ? `Move to ${queue.trim()}` : DEEDS[action].verb;
@@ -155,7 +160,7 @@ function Told({ action, meant, preview }: { action: BulkAction; meant: Meant; pr
   if (preview.total === 0) {
     return (
       <Note>
-        None of these jobs can be {deed.done}: that is for jobs that are {deed.states.join(", ")}.
+        None of these jobs can be {deed.done}: that is for jobs that are {list(deed.states)}.
       </Note>
     );
   }
@@ -182,8 +187,8 @@ function Told({ action, meant, preview }: { action: BulkAction; meant: Meant; pr
         )}
         {preview.left > 0 && (
           <p className="mt-1 text-ink-3">
-            {plural(preview.left, "other job")} {preview.left === 1 ? "is" : "are"} left alone: not{" "}
-            {deed.states.join(", ")}.
+            {plural(preview.left, "other job")} {preview.left === 1 ? "is" : "are"} left alone: only jobs that
+            are {list(deed.states)} can be {deed.done}.
           </p>
         )}
       </div>

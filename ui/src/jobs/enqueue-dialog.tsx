@@ -102,7 +102,13 @@ function EnqueueDialog({ close, draft }: { close: () => void; draft: Draft }) {
           ]}
         />
       </div>
-      <JsonEditor label="Payload" value={job.payload} onChange={(payload) => set({ payload })} rows={9} />
+      <JsonEditor
+        label="Payload"
+        value={job.payload}
+        onChange={(payload) => set({ payload })}
+        rows={9}
+        autoFocus={draft.queue !== ""}
+      />
       <details className="rounded-lg border border-line">
         <summary className="px-3 py-2 text-sm font-medium text-ink-2 hover:text-ink">
           More: time, retries, uniqueness, tags

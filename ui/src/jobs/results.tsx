@@ -55,7 +55,12 @@ export function JobResults({
         </p>
         <div className="ml-auto flex flex-wrap items-center gap-2">
           {total > 0 && !chosen.all && (
-            <Button small look="quiet" onClick={() => setChosen({ ids: new Set(), all: true })}>
+            <Button
+              small
+              look="quiet"
+              className="-mr-2"
+              onClick={() => setChosen({ ids: new Set(), all: true })}
+            >
               Select all {formatCount(total)}
             </Button>
           )}

@@ -82,15 +82,16 @@ export const JOB_COLUMNS: Column<JobSummary>[] = [
     id: "tags",
     title: "Tags",
     half: true,
-    cell: (job) => (
-      <span className="flex max-w-56 gap-1 overflow-hidden">
-        {tagPairs(job.tags)
-          .slice(0, 2)
-          .map(([name, value]) => (
+    cell: (job) => {
+      const pairs = tagPairs(job.tags);
+      return pairs.length === 0 ? null : (
+        <span className="flex max-w-56 gap-1 overflow-hidden">
+          {pairs.slice(0, 2).map(([name, value]) => (
             <Tag key={name} name={name} value={value} />
           ))}
-      </span>
-    ),
+        </span>
+      );
+    },
   },
   {
     id: "error",

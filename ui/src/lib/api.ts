@@ -1,6 +1,6 @@
 /** Calls to the server: how they are sent, and what goes wrong with them. The calls themselves are in endpoints.ts. */
 
-import { credentials, refuse } from "./auth";
+import { auth, credentials, refuse } from "./auth";
 import { encodeBody, parseAnswer } from "./json";
 import { callUrl, type Param } from "./place";
 
@@ -72,7 +72,8 @@ export async function send(method: string, path: string, options: CallOptions = 
 }
 
 async function errorOf(response: Response): Promise<ApiError> {
-  let message = `The server answered ${response.status}.`;
+  let message =
+    response.status === 401 ? "the key was not accepted" : `The server answered ${response.status}.`;
   let code = "UNKNOWN";
   try {
     const told = (await response.json()) as { error?: string; code?: string };
@@ -81,7 +82,7 @@ async function errorOf(response: Response): Promise<ApiError> {
   } catch {
     // A proxy may answer with a page of its own.
   }
-  if (response.status === 401) refuse(message);
+  if (response.status === 401 && (code !== "UNKNOWN" || auth.get().refused === null)) refuse(message);
   return new ApiError(response.status, code, message);
 }
 

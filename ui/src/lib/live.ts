@@ -33,7 +33,8 @@ export const live = createStore<LiveState>({ kind: "connecting" });
 const EVERY = "1s";
 /** The server shows a sign of life every 15 s; one that is silent for longer is gone. */
 const SILENCE = 20_000;
-const HIDDEN_FOR = 30_000;
+/** A window that nobody sees gives its connection back after so long: browsers allow but a few for each server. */
+const HIDDEN_FOR = 5_000;
 /** A query that took long is not asked again before so many times as long has passed. */
 const REST = 5;
 
@@ -122,6 +123,9 @@ export function goLive(client: QueryClient): () => void {
   }
 
   document.addEventListener("visibilitychange", look);
+  // A page that browsers keep for the way back would keep its connection too, and others would wait for it.
+  window.addEventListener("pagehide", pause);
+  window.addEventListener("pageshow", look);
   window.addEventListener("online", retryNow);
   const unwatch = auth.subscribe(() => {
     if (auth.get().refused === null) void connect();
@@ -130,6 +134,8 @@ export function goLive(client: QueryClient): () => void {
   void connect();
   return () => {
     document.removeEventListener("visibilitychange", look);
+    window.removeEventListener("pagehide", pause);
+    window.removeEventListener("pageshow", look);
     window.removeEventListener("online", retryNow);
     unwatch();
     costs.stop();

@@ -4,6 +4,8 @@ import { Button } from "@/components/button";
 import { Snippet } from "@/components/copy";
 import { EmptyState } from "@/components/feedback";
 import { openEnqueue } from "@/jobs/enqueue-dialog";
+import { auth } from "@/lib/auth";
+import { curl } from "@/lib/curl";
 import { serverUrl } from "@/lib/place";
 
 export function FirstJob({ queue = "emails.send" }: { queue?: string }) {
@@ -18,7 +20,16 @@ export function FirstJob({ queue = "emails.send" }: { queue?: string }) {
       }
     >
       <p className="mb-3">A queue comes into being with its first job. From a terminal:</p>
-      <Snippet label="command" text={curlOf(queue, '{"to":"a@example.com"}')} />
+      <Snippet
+        label="command"
+        text={curl(
+          serverUrl.href,
+          "POST",
+          "api/v1/enqueue",
+          `{"queue":${JSON.stringify(queue)},"payload":{"to":"a@example.com"}}`,
+          auth.get().key !== null,
+        )}
+      />
       <p className="mt-3 mb-2">And somebody to run it:</p>
       <Snippet
         label="worker command"
@@ -26,10 +37,4 @@ export function FirstJob({ queue = "emails.send" }: { queue?: string }) {
       />
     </EmptyState>
   );
-}
-
-/** The call that adds a job, for a shell. */
-export function curlOf(queue: string, payload: string): string {
-  const body = `{"queue":${JSON.stringify(queue)},"payload":${payload}}`;
-  return `curl ${new URL("api/v1/enqueue", serverUrl).href} \\\n  -d '${body.replaceAll("'", "'\\''")}'`;
 }

@@ -29,8 +29,8 @@ export function DrainText({ drain }: { drain: Drain }) {
       );
     case "growing":
       return (
-        <span className="text-warn" title="More jobs come than are done">
-          growing{drain.perMinute >= 0.5 && ` ${formatRate(drain.perMinute)}`}
+        <span className="text-warn" title={`More jobs come than are done, by ${formatRate(drain.perMinute)}`}>
+          growing
         </span>
       );
     case "in":
@@ -38,6 +38,14 @@ export function DrainText({ drain }: { drain: Drain }) {
         <span title="If it goes on as in the last minutes">~{formatDuration(Math.max(1000, drain.ms))}</span>
       );
   }
+}
+
+/** What there is to say about the estimate. */
+export function drainNote(drain: Drain): string {
+  if (drain.kind === "growing") return `by ${formatRate(drain.perMinute)}`;
+  if (drain.kind === "paused") return "until it is resumed";
+  if (drain.kind === "empty") return "nothing waits";
+  return drain.kind === "idle" ? "nothing was done lately" : "at the present pace";
 }
 
 const PERIODS: Record<number, string> = { 1000: "s", 60000: "min", 3600000: "h", 86400000: "d" };

@@ -24,6 +24,12 @@ function openPalette() {
   openDialog((close) => <CommandPalette close={close} />);
 }
 
+/** Into the queue that is looked at, if one is. */
+function enqueue() {
+  const name = /\/queues\/([^/]+)$/.exec(location.pathname)?.[1];
+  openEnqueue(name === undefined ? {} : { queue: decodeURIComponent(name) });
+}
+
 /** A page may have a field of its own for searching; else it is the palette. */
 function search() {
   const field = document.querySelector<HTMLInputElement>("main [data-search] input, main input[data-search]");
@@ -51,7 +57,7 @@ function Frame() {
         label: "This help",
         run: () => openDialog((close) => <ShortcutHelp close={close} shortcuts={all} />),
       },
-      { keys: "e", label: "Enqueue a job", run: () => openEnqueue() },
+      { keys: "e", label: "Enqueue a job", run: enqueue },
       ...PLACES.map((place) => ({
         keys: place.keys,
         label: `Go to ${place.label}`,
@@ -108,12 +114,11 @@ function Frame() {
             <button
               type="button"
               onClick={openPalette}
-              aria-label="Search jobs, queues, pages and actions"
               className="flex h-8 min-w-0 max-w-md flex-1 items-center gap-2 rounded-lg border border-line bg-sunken px-2.5 text-sm text-ink-3 hover:border-line-strong"
             >
               <Icon name="search" size={14} />
               <span className="flex-1 truncate text-left">Search or run a command</span>
-              <span className="flex gap-1 max-md:hidden">
+              <span className="flex gap-1 max-md:hidden" aria-hidden="true">
                 <Kbd>Ctrl</Kbd>
                 <Kbd>K</Kbd>
               </span>
@@ -127,7 +132,7 @@ function Frame() {
                 className="max-sm:hidden"
                 onClick={() => openDialog((close) => <ShortcutHelp close={close} shortcuts={shortcuts} />)}
               />
-              <Button look="primary" icon="plus" className="ml-1 max-sm:hidden" onClick={() => openEnqueue()}>
+              <Button look="primary" icon="plus" className="ml-1 max-sm:hidden" onClick={enqueue}>
                 Enqueue
               </Button>
               <IconButton
@@ -135,7 +140,7 @@ function Frame() {
                 icon="plus"
                 label="Enqueue a job"
                 className="sm:hidden"
-                onClick={() => openEnqueue()}
+                onClick={enqueue}
               />
             </div>
           </div>

@@ -126,9 +126,6 @@ function Actions({ queue }: { queue: QueueView }) {
   const navigate = useNavigate();
   return (
     <>
-      <Button icon="plus" onClick={() => openEnqueue({ queue: queue.name })} className="max-md:hidden">
-        Enqueue
-      </Button>
       {queue.paused ? (
         <Button icon="play" look="primary" onClick={() => resumeQueue(queue.name)}>
           Resume

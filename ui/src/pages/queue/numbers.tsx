@@ -1,14 +1,16 @@
 /** A queue's counts and limits. The limits can be changed where they stand. */
 
 import { Link } from "@tanstack/react-router";
+import { cx } from "@/components/cx";
 import { Figure, Figures } from "@/components/layout";
 import { StateMark } from "@/components/states";
 import { Age } from "@/components/time";
 import type { State } from "@/lib/filters";
 import { formatCount, formatRate, formatShort, plural } from "@/lib/numbers";
 import type { QueueFigures, QueueView } from "@/lib/records";
+import { param, useParams } from "@/lib/url";
 import { openConcurrency, openThrottle } from "@/queues/actions";
-import { DrainText, drainOf, rateLimitOf } from "@/queues/words";
+import { DrainText, drainNote, drainOf, rateLimitOf } from "@/queues/words";
 
 const COUNTS: State[] = [
   "pending",
@@ -30,6 +32,8 @@ export function QueueNumbers({
   figures: QueueFigures | undefined;
   step: number;
 }) {
+  const drain = drainOf(queue, figures, step);
+  const chosen = param(useParams()[0], "state");
   return (
     <div className="flex flex-col gap-4">
       <Figures className="sm:grid-cols-3 xl:grid-cols-6">
@@ -43,11 +47,7 @@ export function QueueNumbers({
           value={queue.oldest_pending_at ? <Age since={queue.oldest_pending_at} /> : "–"}
           note={queue.oldest_pending_at ? plural(queue.pending, "pending", "pending") : "nothing waits"}
         />
-        <Figure
-          label="Drains in"
-          value={<DrainText drain={drainOf(queue, figures, step)} />}
-          note="at the present pace"
-        />
+        <Figure label="Drains in" value={<DrainText drain={drain} />} note={drainNote(drain)} />
         <Figure
           label="Concurrency"
           value={
@@ -73,11 +73,21 @@ export function QueueNumbers({
           <Link
             key={state}
             to="."
-            search={((before: object) => ({ ...before, state, cursor: undefined, page: undefined })) as never}
+            search={
+              ((before: object) => ({
+                ...before,
+                state: state === chosen ? undefined : state,
+                cursor: undefined,
+                page: undefined,
+              })) as never
+            }
             resetScroll={false}
-            activeOptions={{ includeSearch: true, exact: false }}
-            className="inline-flex h-8 items-center gap-2 rounded-md px-2.5 text-sm text-ink-2 hover:bg-hover hover:text-ink"
+            aria-current={state === chosen || undefined}
             title={`${formatCount(queue[state])} ${state}`}
+            className={cx(
+              "inline-flex h-8 items-center gap-2 rounded-md px-2.5 text-sm",
+              state === chosen ? "bg-accent-soft text-ink" : "text-ink-2 hover:bg-hover hover:text-ink",
+            )}
           >
             <StateMark state={state} />
             {state}
