@@ -1,5 +1,6 @@
 /** A job as one would ask for it again: as a request, as a curl command, as Python. Numbers keep their digits. */
 
+import { curl } from "./curl";
 import { type JsonNode, type JsonText, parseJson, printJson } from "./json";
 import type { JobView } from "./records";
 
@@ -41,12 +42,10 @@ function only(text: JsonText | null, names: string[]): JsonText | null {
   return entries.length === 0 ? null : printJson({ kind: "object", entries });
 }
 
-/** A command for a shell. `needsKey` reads the key from the environment: it is never written out. */
+/** A command for a shell. */
 export function curlFor(job: JobView, server: string, needsKey: boolean): string {
   const members = requestFor(job).map(([name, value]) => `"${name}":${value}`);
-  const body = `{${members.join(",")}}`.replaceAll("'", `'\\''`);
-  const key = needsKey ? ` \\\n  -H "X-API-Key: $ROOKERY_API_KEY"` : "";
-  return `curl -X POST '${server}api/v1/enqueue' \\\n  -H 'Content-Type: application/json'${key} \\\n  -d '${body}'`;
+  return curl(server, "POST", "api/v1/enqueue", `{${members.join(",")}}`, needsKey);
 }
 
 /** The same with the Python client, which reads a key from `ROOKERY_API_KEY` by itself. */

@@ -11,6 +11,7 @@ import { Card } from "@/components/layout";
 import { StatePill } from "@/components/states";
 import { RelativeTime } from "@/components/time";
 import { shortId } from "@/jobs/payload";
+import { concerns } from "@/lib/live";
 import { formatCount, plural } from "@/lib/numbers";
 import { queries } from "@/lib/queries";
 import type { JobView, WhyView } from "@/lib/records";
@@ -21,7 +22,15 @@ const WAITS = ["pending", "scheduled", "retrying", "held"];
 
 export function Why({ job }: { job: JobView }) {
   const waits = WAITS.includes(job.state);
-  const { data, error } = useQuery({ ...queries.why(job.id), enabled: waits });
+  const others = job.depends_on ?? [];
+  const { data, error } = useQuery({
+    ...queries.why(job.id),
+    enabled: waits,
+    meta: {
+      live: (change) =>
+        change.queues.includes(job.queue) || [job.id, ...others].some((id) => concerns.job(id)(change)),
+    },
+  });
   if (!waits || (error && !data)) return null;
   const reasons = data?.reasons.filter(({ code }) => code !== "running" && code !== "finished") ?? [];
   if (data !== undefined && reasons.length === 0) return null;
