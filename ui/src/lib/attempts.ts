@@ -18,7 +18,7 @@ export type Outcome =
 
 export interface Attempt {
   number: number;
-  /** Which time round it is: a retry by a person begins to count anew. */
+  /** Which time round it is: a retry on request begins a new one. */
   round: number;
   startedAt: number | null;
   endedAt: number | null;

@@ -106,7 +106,7 @@ export function tell(event: Happening): { verb: string; rest: string; tone: Tone
     case "promoted":
       return { verb: "due", rest: "its time has come", tone: "plain" };
     case "retried":
-      return { verb: "retried", rest: "by a person", tone: "plain" };
+      return { verb: "retried", rest: "on request", tone: "plain" };
     case "moved":
       return { verb: "moved", rest: between(event), tone: "plain" };
     case "reprioritized":

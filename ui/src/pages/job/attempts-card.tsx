@@ -65,7 +65,7 @@ export function AttemptsCard({ attempts }: { attempts: Attempt[] }) {
           >
             {attempt.round > (shown[place - 1]?.round ?? attempt.round) && (
               <p className="border-line border-b bg-sunken px-4 py-1 text-ink-3 text-xs">
-                Retried by a person
+                Retried on request
               </p>
             )}
             <Row attempt={attempt} isNewest={place === shown.length - 1} />

@@ -1,22 +1,17 @@
 /** What there is to know about a job at a glance. */
 
-import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import type { ReactNode } from "react";
 import { CopyButton } from "@/components/copy";
 import { Card } from "@/components/layout";
 import { StatePill } from "@/components/states";
 import { AbsoluteTime, RelativeTime, useNow } from "@/components/time";
-import { shortId } from "@/jobs/payload";
-import { writeTag } from "@/lib/filters";
-import { type Happening, numberOf } from "@/lib/happenings";
-import { type JsonNode, parseJson, printJson } from "@/lib/json";
+import type { Happening } from "@/lib/happenings";
 import { formatCount, plural } from "@/lib/numbers";
-import { queries } from "@/lib/queries";
 import type { JobView } from "@/lib/records";
-import { readChain } from "@/lib/relations";
 import { formatDuration, instant } from "@/lib/time";
 import { queueTime, type Span } from "@/lib/timeline";
+import { Agent, BatchFact, ChainFact, Dependencies, JobLink, Tags } from "./belongings";
+import { Fact } from "./fact";
 import { useSpans } from "./use-spans";
 
 export function Facts({ job, events }: { job: JobView; events: Happening[] | undefined }) {
@@ -135,15 +130,6 @@ export function Facts({ job, events }: { job: JobView; events: Happening[] | und
   );
 }
 
-function Fact({ label, children }: { label: string; children: ReactNode }) {
-  return (
-    <div className="min-w-0 max-sm:grid max-sm:grid-cols-[6rem_minmax(0,1fr)] max-sm:gap-x-3">
-      <dt className="text-xs font-medium text-ink-3 max-sm:leading-5">{label}</dt>
-      <dd className="min-w-0 break-words text-sm sm:mt-0.5">{children}</dd>
-    </div>
-  );
-}
-
 function When({ at, note }: { at: string; note?: string }) {
   return (
     <>
@@ -173,118 +159,6 @@ function Ended({ job, spans }: { job: JobView; spans: Span[] }) {
         at={at}
         note={run && run.to === instant(at) ? `${formatDuration(run.to - run.from)} run time` : undefined}
       />
-    </Fact>
-  );
-}
-
-function Tags({ job }: { job: JobView }) {
-  const node: JsonNode = job.tags === null ? { kind: "null" } : parseJson(job.tags);
-  if (node.kind !== "object" || node.entries.length === 0) return null;
-  return (
-    <Fact label="Tags">
-      <ul className="flex flex-wrap gap-1">
-        {node.entries.map(([name, value]) => {
-          const text = value.kind === "string" ? value.value : printJson(value);
-          return (
-            <li key={name} className="min-w-0 max-w-full">
-              <Link
-                to="/jobs"
-                search={{ tag: writeTag(name, text, value.kind === "string") }}
-                title={`Jobs tagged ${name}: ${text}`}
-                className="block truncate rounded-[5px] bg-sunken px-1.5 font-mono text-xs text-ink-2 hover:text-accent"
-              >
-                <span className="text-ink-3">{name}:</span>
-                {text}
-              </Link>
-            </li>
-          );
-        })}
-      </ul>
-    </Fact>
-  );
-}
-
-function BatchFact({ id }: { id: string }) {
-  const { data: batch } = useQuery(queries.batch(id));
-  return (
-    <Fact label="Batch">
-      <Link to="/jobs" search={{ batch: id }} title={id} className="link font-mono text-xs">
-        {shortBatch(id)}
-      </Link>
-      {batch && (
-        <span className="block text-xs text-ink-2">
-          {formatCount(batch.succeeded)} of {formatCount(batch.total)} complete
-          {batch.failed > 0 && <span className="text-danger">, {formatCount(batch.failed)} failed</span>}
-          {batch.pending > 0 && `, ${formatCount(batch.pending)} to go`}
-        </span>
-      )}
-    </Fact>
-  );
-}
-
-const shortBatch = (id: string) => (id.length > 24 ? `${id.slice(0, 8)}…${id.slice(-6)}` : id);
-
-function ChainFact({ job }: { job: JobView }) {
-  if (job.chain_id === null) return null;
-  const steps = readChain(job.chain_config)?.steps.length;
-  const place =
-    job.chain_step === null
-      ? null
-      : job.chain_step === -1
-        ? "runs at the end"
-        : job.chain_step === -2
-          ? "runs when a step dies"
-          : `step ${job.chain_step + 1}${steps === undefined ? "" : ` of ${steps}`}`;
-  return (
-    <Fact label="Chain">
-      <Link
-        to="/jobs"
-        search={{ chain: job.chain_id }}
-        title={job.chain_id}
-        className="link font-mono text-xs"
-      >
-        {shortBatch(job.chain_id)}
-      </Link>
-      {place && <span className="block text-xs text-ink-2">{place}</span>}
-    </Fact>
-  );
-}
-
-function Dependencies({ ids }: { ids: string[] }) {
-  const { data } = useQuery(queries.jobs(ids.slice(0, 50)));
-  const done = data?.jobs.filter((other) => other.state === "completed").length;
-  return (
-    <Fact label="Depends on">
-      {plural(ids.length, "job")}
-      {done !== undefined && ids.length <= 50 && (
-        <span className="text-ink-2">
-          , {formatCount(done)} of {formatCount(data!.jobs.length)} complete
-        </span>
-      )}
-    </Fact>
-  );
-}
-
-function JobLink({ id }: { id: string }) {
-  return (
-    <Link to="/jobs/$id" params={{ id }} title={id} className="link break-all font-mono text-xs">
-      {shortId(id)}
-    </Link>
-  );
-}
-
-function Agent({ job }: { job: JobView }) {
-  if (job.agent === null) return null;
-  const node = parseJson(job.agent);
-  const iteration = numberOf(node, "iteration") ?? 1;
-  const most = numberOf(node, "max_iterations") ?? 0;
-  const cost = numberOf(node, "total_cost_usd") ?? 0;
-  const limit = numberOf(node, "max_cost_usd") ?? 0;
-  return (
-    <Fact label="Agent">
-      iteration {formatCount(iteration)}
-      {most > 0 && ` of ${formatCount(most)}`}
-      {(cost > 0 || limit > 0) && `, $${cost.toFixed(2)}${limit > 0 ? ` of $${limit.toFixed(2)}` : ""}`}
     </Fact>
   );
 }
