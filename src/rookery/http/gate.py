@@ -35,9 +35,10 @@ from rookery.http import (
 )
 from rookery.http.call import Answer, Call, CallerGone, Receive, Route, Scope, Send, Stream, until_gone
 from rookery.http.codeq.face import CodeqFace, is_codeq
-from rookery.http.errors import ApiError, api_error, forbidden, internal_error, invalid, overloaded
+from rookery.http.errors import ApiError, forbidden, invalid, overloaded
+from rookery.http.failures import explain
 from rookery.http.openapi import docs_routes
-from rookery.http.rate_limit import RateLimiter, client_of, retry_after_seconds
+from rookery.http.rate_limit import RateLimiter, client_of
 from rookery.http.routing import Routes
 from rookery.http.settings import HttpSettings
 from rookery.http.visit import CALLER_GONE, Visit
@@ -214,17 +215,7 @@ def _credential(headers: dict[bytes, bytes]) -> bytes | None:
 
 def answer_to(error: BaseException, scope: Scope) -> Answer:
     """The answer to a call that went wrong."""
-    told = api_error(error)
-    if told is None:
-        logger.error("%s %s failed", scope["method"], scope["path"], exc_info=error)
-        told = internal_error()
-    headers: tuple[tuple[bytes, bytes], ...] = ()
-    if told.status == 429:
-        headers = ((b"retry-after", retry_after_seconds(told)),)
-    elif told.status == 413:
-        headers = ((b"connection", b"close"),)
-    elif told.status == 426:
-        headers = ((b"upgrade", b"websocket"), (b"connection", b"upgrade"))
+    told, headers = explain(error, scope)
     return Answer(told.status, told.body(), headers=headers)
 
 

@@ -1,6 +1,5 @@
 """The door of the codeQ API: finds who answers a call, lets the caller in, and puts errors into codeQ's words."""
 
-import logging
 from typing import Final
 
 import msgspec
@@ -14,15 +13,12 @@ from rookery.http.codeq.errors import CodeqError
 from rookery.http.codeq.hooks import Hooks
 from rookery.http.codeq.limits import RateLimits
 from rookery.http.codeq.settings import CodeqSettings
-from rookery.http.errors import api_error, internal_error
-from rookery.http.rate_limit import retry_after_seconds
+from rookery.http.failures import explain
 from rookery.http.request_ids import request_id_header
 from rookery.http.routing import Routes
 from rookery.http.settings import HttpSettings
 from rookery.http.visit import Visit
 from rookery.node.node import Node
-
-logger = logging.getLogger(__name__)
 
 BASE: Final = "/v1/codeq"
 ROUTES: Final[list[Route]] = [
@@ -91,14 +87,6 @@ def _answer_to(error: Exception, scope: Scope) -> Answer:
     if isinstance(error, CodeqError):
         wait = error.extra.get("retryAfterSeconds")
         return Answer(error.status, error.body(), headers=() if wait is None else ((b"retry-after", b"%d" % wait),))
-    told = api_error(error)
-    if told is None:
-        logger.error("%s %s failed", scope["method"], scope["path"], exc_info=error)
-        told = internal_error()
-    headers: tuple[tuple[bytes, bytes], ...] = ()
-    if told.status == 429:
-        headers = ((b"retry-after", retry_after_seconds(told)),)
-    elif told.status == 413:
-        headers = ((b"connection", b"close"),)
+    told, headers = explain(error, scope)
     text = "not found" if told.status == 404 else told.message
     return Answer(told.status, CodeqError(told.status, text).body(), headers=headers)
