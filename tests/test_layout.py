@@ -12,11 +12,11 @@ ROOT = Path(rookery.__file__).parent
 ORDER = ["model", "store", "engine", "log", "node", "http", "cli"]
 MAY_IMPORT = {layer: {*ORDER[:height], layer} for height, layer in enumerate(ORDER)}
 MAY_IMPORT["client"] = {"client", "model"}
-MAY_IMPORT["queuectl"] = {"queuectl", "model", "store", "engine"}
+MAY_IMPORT["queuectl"] = {"queuectl", "model", "store", "engine", "client"}
 FREE = {"rookery.cli.tables", "rookery.cli.figures"}
 """Modules that only know how text looks in a terminal; every command line may have them."""
 MAY_IMPORT["testing"] = {"testing", "client", *ORDER[:-1]}
-MAY_IMPORT["cli"] |= {"client"}
+MAY_IMPORT["cli"] |= {"client", "queuectl"}
 
 LAYERS = sorted(path.name for path in ROOT.iterdir() if path.is_dir() and any(path.glob("*.py")))
 

@@ -57,7 +57,11 @@ def test_an_unknown_path_is_not_found(server: ServerProcess, method: str, path: 
     ],
 )
 def test_a_wrong_method_is_not_allowed(server: ServerProcess, method: str, path: str) -> None:
-    assert_refused(server.http.request(method, path), 405, "METHOD_NOT_ALLOWED")
+    answer = server.http.request(method, path)
+    assert_refused(answer, 405, "METHOD_NOT_ALLOWED")
+    allowed = answer.headers["allow"].split(", ")
+    assert allowed
+    assert method not in allowed
 
 
 @pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", None])

@@ -92,6 +92,18 @@ def test_contents_are_kept_and_served_to_whoever_has_the_url(codeq: Codeq, folde
     assert answer.headers["x-content-type-options"] == "nosniff"
 
 
+def test_of_two_results_of_one_task_in_a_batch_the_first_is_taken_however_long_its_contents_take(codeq: Codeq) -> None:
+    task_id = start(codeq)
+    content = {"name": "large", "contentBase64": encoded(CONTENT * 2000)}
+    first = {"taskId": task_id, "status": "COMPLETED", "result": {"n": 1}, "artifacts": [content]}
+    second = {"taskId": task_id, "status": "COMPLETED", "result": {"n": 2}}
+
+    results = codeq.post("/tasks/batch/results", {"results": [first, second]}).json()["results"]
+
+    assert results[0]["result"]["result"] == {"n": 1}
+    assert results[1] == {"taskId": task_id, "error": "not-in-progress"}
+
+
 def test_links_are_passed_on_what_is_neither_is_dropped_and_the_order_stays(codeq: Codeq, folder: Path) -> None:
     task_id, artifacts = kept(
         codeq,

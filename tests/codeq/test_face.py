@@ -15,7 +15,10 @@ def test_an_unknown_path_is_404_in_codeqs_words(open_codeq: Codeq) -> None:
 
 
 def test_a_wrong_method_is_405_in_codeqs_words(open_codeq: Codeq) -> None:
-    assert_error(open_codeq.post("/admin/queues", {}), 405)
+    answer = open_codeq.post("/admin/queues", {})
+    assert_error(answer, 405)
+    assert answer.headers["allow"] == "GET"
+    assert open_codeq.call("PUT", "/tasks").headers["allow"] == "POST"
 
 
 def test_what_only_begins_like_it_is_not_codeqs(open_codeq: Codeq) -> None:
@@ -32,6 +35,11 @@ def test_a_request_id_comes_back(open_codeq: Codeq, path: str) -> None:
     assert all(re.fullmatch("[0-9a-f]{32}", one) for one in made)
     assert made[0] != made[1]
     assert re.fullmatch("[0-9a-f]{32}", http.get(path, headers={"X-Request-Id": ""}).headers["x-request-id"])
+
+
+def test_whoever_asks_for_options_gets_its_request_id_back_too(open_codeq: Codeq) -> None:
+    answer = open_codeq.call("OPTIONS", "/tasks", headers={"X-Request-Id": "mine"})
+    assert (answer.status_code, answer.headers["x-request-id"]) == (200, "mine")
 
 
 def test_native_limits_and_namespaces_mean_nothing_here(start_codeq: StartCodeq) -> None:

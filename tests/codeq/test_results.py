@@ -203,7 +203,10 @@ def test_each_result_of_a_batch_stands_alone(codeq: Codeq, worker: Codeq, queue:
         {"taskId": bad, "status": "DONE"},
         {"taskId": bad, "status": "COMPLETED"},
         {"taskId": bad, "status": "FAILED"},
+        {"taskId": bad, "status": 5},
+        {"taskId": bad, "status": "COMPLETED", "result": {}, "artifacts": [{"name": 1}]},
         {"status": "COMPLETED", "result": {}},
+        {"taskId": 7, "status": "COMPLETED", "result": {}},
         "nonsense",
     ]
 
@@ -211,7 +214,8 @@ def test_each_result_of_a_batch_stands_alone(codeq: Codeq, worker: Codeq, queue:
 
     assert answer.status_code == 200, answer.text
     results = answer.json()["results"]
-    assert [item["taskId"] for item in results] == [done, done, failed, others, "nowhere", bad, bad, bad, "", ""]
+    named = [done, done, failed, others, "nowhere", *[bad] * 5, "", "", ""]
+    assert [item["taskId"] for item in results] == named
     assert [item.get("error") for item in results] == [
         None,
         "not-in-progress",
@@ -221,7 +225,10 @@ def test_each_result_of_a_batch_stands_alone(codeq: Codeq, worker: Codeq, queue:
         "invalid status",
         "result required when status=COMPLETED",
         "error required when status=FAILED",
+        "invalid request body",
+        "invalid request body",
         "task not found",
+        "invalid request body",
         "invalid request body",
     ]
     assert results[0]["result"] == result_of(codeq, done)["result"]

@@ -24,7 +24,7 @@ class Entry(NamedTuple):
 COMMANDS: Final[dict[str, dict[str, Entry]]] = {
     "Run": {
         "server": Entry("server:command", "Run the job server."),
-        "worker": Entry("worker:command", "Run the jobs of a Python app."),
+        "worker": Entry("worker:command", "Run the jobs of a Python app, or shell commands."),
         "dev": Entry("dev:command", "Server and worker in one terminal, started again when code changes."),
     },
     "Jobs": {

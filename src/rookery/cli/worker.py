@@ -1,4 +1,4 @@
-"""`rookery worker`: run the jobs of a Python app until told to stop."""
+"""`rookery worker`: run the jobs of a Python app, or shell commands, until told to stop."""
 
 import asyncio
 import gc
@@ -16,8 +16,9 @@ import msgspec
 import uvloop
 
 from rookery.cli.flags import ADDRESS, DURATION, LOG_LEVELS, PlainCommand
-from rookery.cli.supervisor import Supervisor, telling_parent, worker_command
+from rookery.cli.supervisor import STATUS_FD, Supervisor, telling_parent, worker_command
 from rookery.cli.worker_check import check
+from rookery.client.functions.app import App
 from rookery.client.functions.logs import LOG_FORMAT
 from rookery.client.worker.health import answering_probes
 from rookery.client.worker.lines import CannotStart
@@ -36,7 +37,8 @@ found something); 2 wrong usage; 3 stopped, but some jobs did not end within --s
 class WorkerSettings(msgspec.Struct):
     """What the command was told."""
 
-    app_name: str
+    app_name: str | None
+    shell: bool
     queues: list[str] | None
     concurrency: int
     processes: int
@@ -57,7 +59,8 @@ class WorkerSettings(msgspec.Struct):
         for name, value in (("URL", self.server), ("API_KEY", self.api_key), ("NAMESPACE", self.namespace)):
             if value is not None:
                 os.environ[f"ROOKERY_{name}"] = value
-        arguments = [self.app_name, "--concurrency", str(self.concurrency), "--transport", self.transport]
+        arguments = ["--shell" if self.app_name is None else self.app_name]
+        arguments += ["--concurrency", str(self.concurrency), "--transport", self.transport]
         arguments += ["--lease", f"{self.lease}ms", "--shutdown-timeout", f"{self.shutdown_timeout}ms"]
         if self.queues is not None:
             arguments += ["--queues", ",".join(self.queues)]
@@ -75,7 +78,13 @@ def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> lis
 
 
 @click.command("worker", cls=PlainCommand, epilog=_EPILOG)
-@click.argument("app_name", metavar="MODULE:APP")
+@click.argument("app_name", metavar="[MODULE:APP]", required=False)
+@click.option(
+    "--shell",
+    is_flag=True,
+    help="Instead of an app's jobs, run the shell commands that are in --queues. Whoever can enqueue there can then do "
+    "on this machine whatever this user can.",
+)
 @click.option(
     "--queues",
     callback=_names,
@@ -148,12 +157,20 @@ def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> lis
 @click.option("--log-level", type=LOG_LEVELS, default=None, help="What goes to stderr.")
 @click.option("--log-jobs", is_flag=True, help="Also every job that completes, and the traceback of one that fails.")
 @click.pass_obj
-def command(obj: dict[str, Any], /, app_name: str, **options: Any) -> None:
+def command(obj: dict[str, Any], /, app_name: str | None, **options: Any) -> None:
     """Run the jobs of the app MODULE:APP (or of `app` in MODULE) until SIGTERM or Ctrl-C.
 
     It then takes no more jobs, lets those that run end, and hands back the rest without burning an attempt.
     A second signal ends it at once.
+
+    With --shell there is no app: the payload of each job says what the shell is to run, as `queuectl --server` adds
+    them.
+
+    \b
+    rookery worker shop:app --concurrency 20
+    rookery worker --shell --queues shell.default,shell.reports --concurrency 4
     """
+    _check_usage(app_name, **options)
     log_level = options.pop("log_level") or obj["log_level"]
     _set_up_logging(log_level, options["log_jobs"])
     try:
@@ -165,8 +182,32 @@ def command(obj: dict[str, Any], /, app_name: str, **options: Any) -> None:
         raise click.ClickException(str(error)) from None
 
 
+def _check_usage(app_name: str | None, shell: bool, queues: list[str] | None, **options: Any) -> None:
+    """Say what does not go together."""
+    if not shell:
+        if app_name is None:
+            raise click.UsageError("Missing argument 'MODULE:APP' (or --shell with --queues).")
+        return
+    if app_name is not None:
+        raise click.UsageError("--shell runs commands and no app: leave MODULE:APP out.")
+    if queues is None:
+        raise click.UsageError(
+            "--shell needs --queues: it runs the commands of the queues that you name, and no others."
+        )
+    for name in ("check", "reload"):
+        if options[name]:
+            raise click.UsageError(f"--{name} is about the code of an app: with --shell there is none.")
+
+
 def _do(settings: WorkerSettings, log_level: str) -> int:
     """Check, look after workers, or be one; the exit code."""
+    if settings.shell and STATUS_FD not in os.environ:
+        # One warning is enough for several processes.
+        click.echo(
+            f"Warning: this worker runs every command that is put into {', '.join(settings.queues or [])}. "
+            "Whoever can enqueue there can do on this machine whatever this user can.",
+            err=True,
+        )
     if settings.check:
         return 0 if check(load(settings)) else 1
     if settings.processes > 1 or settings.reload:
@@ -188,7 +229,7 @@ async def _supervise(command: list[str], settings: WorkerSettings) -> int:
 
 def load(settings: WorkerSettings) -> Worker:
     """The worker that the settings describe. What the command was told goes before what the app says."""
-    app = load_app(settings.app_name)
+    app = _shell_app(settings) if settings.app_name is None else load_app(settings.app_name)
     app.url = settings.server or app.url
     app.api_key = settings.api_key or app.api_key
     app.namespace = settings.namespace or app.namespace
@@ -203,6 +244,16 @@ def load(settings: WorkerSettings) -> Worker:
     )
     worker.check()
     return worker
+
+
+def _shell_app(settings: WorkerSettings) -> App:
+    """An app that runs the commands of these queues."""
+    from rookery.queuectl.remote.shelljobs import ShellJobs
+
+    jobs = ShellJobs(None, None, None, concurrency=settings.concurrency)
+    for queue in settings.queues or ():
+        jobs.serve(queue)
+    return jobs.app
 
 
 async def _run(settings: WorkerSettings) -> int:

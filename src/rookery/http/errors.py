@@ -1,5 +1,6 @@
 """What can go wrong with a call, as status, code and text. Refusals of the engine are mapped here, in one table."""
 
+import math
 from typing import Any, Final
 
 import msgspec
@@ -20,6 +21,22 @@ class ApiError(Exception):
         self.code = code
         self.message = message
         self.extra = extra
+        self.allowed: tuple[str, ...] = ()
+        """The methods that would have done, of a call with another one."""
+
+    def headers(self) -> tuple[tuple[bytes, bytes], ...]:
+        """What answers with this status say beside their body."""
+        if self.status == 405:
+            return ((b"allow", ", ".join(self.allowed).encode()),)
+        if self.status == 413:
+            return ((b"connection", b"close"),)
+        if self.status == 426:
+            return (b"upgrade", b"websocket"), (b"connection", b"upgrade")
+        if self.status == 429:
+            # Whole seconds, at least one.
+            seconds = max(1, math.ceil(self.extra.get("retry_after_ms", 1000) / 1000))
+            return ((b"retry-after", b"%d" % seconds),)
+        return ()
 
     def body(self, **about: Any) -> bytes:
         """The error as JSON, after what it is about."""
@@ -63,6 +80,14 @@ def forbidden(message: str) -> ApiError:
 def not_found(message: str) -> ApiError:
     """There is no such thing."""
     return ApiError(404, "NOT_FOUND", message)
+
+
+def not_allowed(method: str, allowed: set[str]) -> ApiError:
+    """The path is right and the method is not."""
+    methods = tuple(sorted(allowed))
+    error = ApiError(405, "METHOD_NOT_ALLOWED", f"{method} is not allowed here, use {', '.join(methods)}")
+    error.allowed = methods
+    return error
 
 
 def too_large(message: str) -> ApiError:

@@ -35,8 +35,7 @@ from rookery.http import (
 )
 from rookery.http.call import Answer, Call, CallerGone, Receive, Route, Scope, Send, Stream, until_gone
 from rookery.http.codeq.face import CodeqFace, is_codeq
-from rookery.http.errors import ApiError, forbidden, invalid, overloaded
-from rookery.http.failures import explain
+from rookery.http.errors import ApiError, api_error, forbidden, internal_error, invalid, overloaded
 from rookery.http.openapi import docs_routes
 from rookery.http.rate_limit import RateLimiter, client_of
 from rookery.http.routing import Routes
@@ -116,11 +115,11 @@ class Gate:
             visit.end(status)
 
     async def _answer(self, scope: Scope, receive: Receive, visit: Visit) -> Answer | Stream:
-        if scope["method"] == "OPTIONS":
-            return Answer(200, b"{}")
         path = scope["raw_path"].decode("latin-1")
         if self._codeq is not None and is_codeq(path):
             return await self._codeq.answer(scope, receive, visit)
+        if scope["method"] == "OPTIONS":
+            return Answer(200, b"{}")
         route, params = self._routes.find(scope["method"], path)
         visit.enter(self.node.measures.traffic.of(route.method, route.path))
         if self.node.tracing is not None:
@@ -215,8 +214,11 @@ def _credential(headers: dict[bytes, bytes]) -> bytes | None:
 
 def answer_to(error: BaseException, scope: Scope) -> Answer:
     """The answer to a call that went wrong."""
-    told, headers = explain(error, scope)
-    return Answer(told.status, told.body(), headers=headers)
+    told = api_error(error)
+    if told is None:
+        logger.error("%s %s failed", scope["method"], scope["path"], exc_info=error)
+        told = internal_error()
+    return Answer(told.status, told.body(), headers=told.headers())
 
 
 def server_timing(started: float) -> bytes:

@@ -1,6 +1,5 @@
 """Requests per client: a token bucket for reading and one for writing."""
 
-import math
 from hashlib import sha256
 
 from rookery.http.errors import RATE_LIMITED, ApiError
@@ -46,8 +45,3 @@ def client_of(headers: dict[bytes, bytes], peer: tuple[str, int] | None) -> byte
     if forwarded:
         return forwarded.split(b",", 1)[0].strip()[:64]
     return peer[0].encode() if peer else b""
-
-
-def retry_after_seconds(error: ApiError) -> bytes:
-    """The header `Retry-After`: whole seconds, at least one."""
-    return str(max(1, math.ceil(error.extra.get("retry_after_ms", 1000) / 1000))).encode()

@@ -6,7 +6,7 @@ from urllib.parse import unquote
 from starlette.routing import Match, Router
 from starlette.routing import Route as Pattern
 
-from rookery.http.errors import ApiError, not_found
+from rookery.http.errors import not_allowed, not_found
 
 _NO_PARAMS: Final[dict[str, str]] = {}
 
@@ -47,7 +47,7 @@ class Routes(Generic[R]):
             if match is Match.PARTIAL:
                 allowed.add(route.method)
         if allowed:
-            raise ApiError(405, "METHOD_NOT_ALLOWED", f"{method} is not allowed here, use {', '.join(sorted(allowed))}")
+            raise not_allowed(method, allowed)
         raise not_found(f"there is nothing at {unquote(path)[:200]}, see /docs for what there is")
 
 

@@ -1,6 +1,8 @@
 """The commands of `queuectl`, and what they share. Each is loaded only when it is used, so that all start at once."""
 
 import sys
+from collections.abc import Callable
+from functools import wraps
 from importlib import import_module
 from io import TextIOWrapper
 from typing import Any, Final, NamedTuple, NoReturn
@@ -8,6 +10,7 @@ from typing import Any, Final, NamedTuple, NoReturn
 import click
 
 from rookery.queuectl.home import Home, HomeError
+from rookery.queuectl.place import Place, PlaceError
 
 INTERRUPTED: Final = 130
 """The exit code after Ctrl-C."""
@@ -70,7 +73,7 @@ class LazyGroup(click.Group):
         """Run the command; what is wrong with the home is told in a line, and Ctrl-C ends it without one."""
         try:
             return super().invoke(ctx)
-        except HomeError as error:
+        except (HomeError, PlaceError) as error:
             refuse(str(error))
         except KeyboardInterrupt:
             click.echo(err=True)
@@ -109,8 +112,38 @@ def reject(text: str) -> NoReturn:
 
 
 json_flag = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-in_home = click.make_pass_decorator(Home)
-"""Hands the home to a command."""
+
+
+def in_place(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Hands the place of the jobs to a command: the home, or the server that `--server` names."""
+
+    @wraps(function)
+    def command(*args: Any, **options: Any) -> Any:
+        return function(_current_place(), *args, **options)
+
+    return command
+
+
+def in_home(instead: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Hands the home to a command that is about nothing else; with `--server` it says what to do instead."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(function)
+        def command(*args: Any, **options: Any) -> Any:
+            place = _current_place()
+            if place.url is not None:
+                refuse(instead.format(home=place.home.path, url=place.url))
+            return function(place.home, *args, **options)
+
+        return command
+
+    return decorate
+
+
+def _current_place() -> Place:
+    place = click.get_current_context().obj
+    assert isinstance(place, Place)
+    return place
 
 
 def _print_version(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> None:
@@ -125,8 +158,27 @@ def _print_version(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> N
 @click.option(
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Print the version."
 )
+@click.option(
+    "--server",
+    metavar="URL",
+    envvar="QUEUECTL_SERVER",
+    show_envvar=True,
+    help="Talk to this Rookery server instead of using a home.",
+)
+@click.option(
+    "--api-key",
+    envvar=["ROOKERY_API_KEY", "CORVO_API_KEY"],
+    show_envvar=True,
+    help="With --server: a key, or the admin password.",
+)
+@click.option(
+    "--namespace",
+    envvar=["ROOKERY_NAMESPACE", "CORVO_NAMESPACE"],
+    show_envvar=True,
+    help="With --server: the namespace to work in.",
+)
 @click.pass_context
-def main(ctx: click.Context, /) -> None:
+def main(ctx: click.Context, /, server: str | None, api_key: str | None, namespace: str | None) -> None:
     """A queue of shell commands on this host, with no server.
 
     Jobs are kept in $QUEUECTL_HOME (or ~/.queuectl) and run by any number of worker processes; a job that fails is
@@ -136,11 +188,25 @@ def main(ctx: click.Context, /) -> None:
     queuectl enqueue --command "make report"
     queuectl worker start --count 4
     queuectl status
+    queuectl --server http://jobs.example.com:8080 enqueue --command "make report"
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        ctx.obj = ctx.with_resource(Home.from_environment())
-    except HomeError as error:
+        ctx.obj = ctx.with_resource(_place(Home.from_environment(), server, api_key, namespace))
+    except (HomeError, PlaceError) as error:
         refuse(str(error))
+
+
+def _place(home: Home, server: str | None, api_key: str | None, namespace: str | None) -> Place:
+    if not server:
+        from rookery.queuectl.local import HomePlace
+
+        return HomePlace(home)
+    from rookery.queuectl.remote.server import ServerPlace
+
+    try:
+        return ServerPlace(home, server if "://" in server else f"http://{server}", api_key, namespace)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="'--server'") from None

@@ -3,10 +3,11 @@
 import click
 
 from rookery.engine.ops import SaveSetting
-from rookery.queuectl.commands import in_home, json_flag, refuse, reject
+from rookery.queuectl.commands import in_home, in_place, json_flag, refuse, reject
 from rookery.queuectl.home import Home
 from rookery.queuectl.output import show_json
-from rookery.queuectl.settings import SETTINGS, BadSetting, checked_text, read_texts, setting_name
+from rookery.queuectl.place import Place
+from rookery.queuectl.settings import SETTINGS, BadSetting, checked_text, setting_name
 
 _KEYS = "\n".join(f"{name:<13}  {setting.meaning} ({setting.valid})" for name, setting in SETTINGS.items())
 
@@ -19,15 +20,15 @@ def command() -> None:
 @command.command()
 @click.argument("key", required=False)
 @json_flag
-@in_home
-def get(home: Home, /, key: str | None, as_json: bool) -> None:
+@in_place
+def get(place: Place, /, key: str | None, as_json: bool) -> None:
     """Print the value of KEY, or all settings.
 
     \b
     queuectl config get max_retries
     queuectl config get --json
     """
-    texts = read_texts(home.reader())
+    texts = place.setting_texts()
     if key is not None:
         name = setting_name(key)
         if name not in texts:
@@ -43,7 +44,10 @@ def get(home: Home, /, key: str | None, as_json: bool) -> None:
 @command.command("set", context_settings={"ignore_unknown_options": True})
 @click.argument("key")
 @click.argument("value")
-@in_home
+@in_home(
+    "a server has no settings of queuectl: those of {home} count for what is begun on this machine; "
+    "set them without --server"
+)
 def set_value(home: Home, /, key: str, value: str) -> None:
     """Change a setting. Jobs that are there keep the number of runs and the time limit they were enqueued with.
 

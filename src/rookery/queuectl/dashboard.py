@@ -20,14 +20,13 @@ import click
 import msgspec
 
 from rookery.queuectl.commands import in_home, refuse
-from rookery.queuectl.dlq import retry_one
 from rookery.queuectl.home import Home, HomeError
 from rookery.queuectl.jobs import STATES
+from rookery.queuectl.local import read_figures, read_status, retry_dead
 from rookery.queuectl.logfiles import read_tail
 from rookery.queuectl.metrics import CONTENT_TYPE, metrics_text
 from rookery.queuectl.page import render_page
 from rookery.queuectl.reads import find_job, find_jobs
-from rookery.queuectl.status import read_status
 
 JOBS_SHOWN: Final = 1000
 """How many jobs `GET /api/jobs` answers with, unless it is told how many."""
@@ -61,7 +60,7 @@ class Refused(Exception):
 @click.command("dashboard")
 @click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Where to listen.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8090, show_default=True, metavar="N", help="0: any.")
-@in_home
+@in_home("this page shows a home; to watch a server there is `rookery top --server {url}`")
 def command(home: Home, /, host: str, port: int) -> None:
     """Serve a page to watch the jobs and to retry dead ones, until Ctrl-C.
 
@@ -185,7 +184,7 @@ class Handler(BaseHTTPRequestHandler):
                 page = render_page(home, nonce).encode(errors="replace")
                 return Answer(HTTPStatus.OK, "text/html; charset=utf-8", page, _OPEN_TO_ITSELF.format(nonce=nonce))
             case ["metrics"]:
-                return Answer(HTTPStatus.OK, CONTENT_TYPE, metrics_text(home.reader()).encode())
+                return Answer(HTTPStatus.OK, CONTENT_TYPE, metrics_text(read_figures(home.reader())).encode())
             case ["api", "status"]:
                 return _json(read_status(home.reader()))
             case ["api", "jobs"]:
@@ -202,7 +201,7 @@ class Handler(BaseHTTPRequestHandler):
     def _do(self, home: Home, path: list[str], query: dict[str, str]) -> Answer:
         match path:
             case ["api", "dlq", job_id, "retry"]:
-                if not retry_one(home, job_id):
+                if find_job(home.reader(), job_id) is None or not retry_dead(home, [job_id]):
                     raise Refused(HTTPStatus.NOT_FOUND, f"no dead job {job_id}")
                 return _json(_known(home, job_id))
         raise Refused(HTTPStatus.NOT_FOUND, "there is no such action")

@@ -2,13 +2,10 @@
 
 import click
 
-from rookery.engine.ops import CHUNK, Bulk, BulkDone
-from rookery.model.job import CANCELLED, DEAD
-from rookery.queuectl.commands import in_home, json_flag, refuse, reject
-from rookery.queuectl.home import Home
+from rookery.engine.ops import CHUNK
+from rookery.queuectl.commands import in_place, json_flag, refuse, reject
 from rookery.queuectl.output import show_json_rows, show_table, shown
-from rookery.queuectl.reads import dead_ids, find_job, find_jobs
-from rookery.store.filters import JobFilter
+from rookery.queuectl.place import Place
 
 
 @click.group("dlq")
@@ -20,10 +17,10 @@ def command() -> None:
 @click.option("--queue", metavar="NAME", help="Only jobs of this queue.")
 @click.option("--limit", type=click.IntRange(min=0), metavar="N", help="At most so many, the oldest first.")
 @json_flag
-@in_home
-def list_dead(home: Home, /, queue: str | None, limit: int | None, as_json: bool) -> None:
+@in_place
+def list_dead(place: Place, /, queue: str | None, limit: int | None, as_json: bool) -> None:
     """List the dead jobs, the oldest first, each with its last error. JSON has every column."""
-    jobs = find_jobs(home.reader(), "dead", queue, limit)
+    jobs = place.find_jobs("dead", queue, limit)
     if as_json:
         show_json_rows(jobs)
     else:
@@ -34,8 +31,8 @@ def list_dead(home: Home, /, queue: str | None, limit: int | None, as_json: bool
 @click.argument("job_id", metavar="[ID]", required=False)
 @click.option("--all", "wants_all", is_flag=True, help="Retry all dead jobs.")
 @click.option("--queue", metavar="NAME", help="With --all: only those of this queue.")
-@in_home
-def retry(home: Home, /, job_id: str | None, wants_all: bool, queue: str | None) -> None:
+@in_place
+def retry(place: Place, /, job_id: str | None, wants_all: bool, queue: str | None) -> None:
     """Run a dead job again, as if it had never run: its attempts begin at 0, and it is due now.
 
     \b
@@ -47,33 +44,27 @@ def retry(home: Home, /, job_id: str | None, wants_all: bool, queue: str | None)
     if queue is not None and not wants_all:
         reject("queue: goes only with --all")
     if job_id is None:
-        _retry_all(home, queue)
-    elif not retry_one(home, job_id):
-        job = find_job(home.reader(), job_id)
-        refuse(f"job {job_id} not found" if job is None else f"job {job_id} is not dead but {job['state']}")
+        _retry_all(place, queue)
     else:
-        click.echo(f"Retrying {shown(job_id)}")
+        _retry_one(place, job_id)
 
 
-def _retry_all(home: Home, queue: str | None) -> None:
+def _retry_one(place: Place, job_id: str) -> None:
+    if place.find_job(job_id) is None:
+        refuse(f"job {job_id} not found")
+    if not place.retry_dead([job_id]):
+        job = place.find_job(job_id)
+        refuse(f"job {job_id} not found" if job is None else f"job {job_id} is not dead but {job['state']}")
+    click.echo(f"Retrying {shown(job_id)}")
+
+
+def _retry_all(place: Place, queue: str | None) -> None:
     """Retry those that are dead now, a chunk at a time; what dies meanwhile is left alone."""
-    ids = dead_ids(home.reader(), queue)
+    ids = place.dead_ids(queue)
     retried = 0
     for start in range(0, len(ids), CHUNK):
         chunk = ids[start : start + CHUNK]
-        retried += _retry_dead(home, chunk)
+        retried += place.retry_dead(chunk)
         for job_id in chunk:
             click.echo(f"Retrying {shown(job_id)}")
     click.echo(f"{retried} of {len(ids)} dead jobs will run again", err=True)
-
-
-def retry_one(home: Home, job_id: str) -> bool:
-    """Let a job run again, if it is there and dead."""
-    return find_job(home.reader(), job_id) is not None and _retry_dead(home, [job_id]) == 1
-
-
-def _retry_dead(home: Home, job_ids: list[str]) -> int:
-    """Let these jobs run again, but for those that are not dead at that very moment; how many they were."""
-    (result,) = home.apply(Bulk(action="retry", job_ids=job_ids, wanted=JobFilter(states=(DEAD, CANCELLED))))
-    assert isinstance(result, BulkDone)
-    return result.affected

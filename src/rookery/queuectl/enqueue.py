@@ -6,12 +6,11 @@ from typing import Any
 
 import click
 
-from rookery.engine.ops import Enqueued, Refusal
-from rookery.queuectl.commands import in_home, refuse, reject
-from rookery.queuectl.home import Home, now_ms
-from rookery.queuectl.jobs import enqueue_operation
+from rookery.queuectl.commands import in_place, refuse, reject
+from rookery.queuectl.home import now_ms
 from rookery.queuectl.newjobs import BadInput, check_fields, complete_job, read_document, read_flag
 from rookery.queuectl.output import shown
+from rookery.queuectl.place import IdTaken, Place
 
 
 @click.command()
@@ -26,8 +25,8 @@ from rookery.queuectl.output import shown
 @click.option("--timeout", metavar="SECONDS", help="Stop it after so long.  [default: config job_timeout]")
 @click.option("--queue", metavar="NAME", help="Letters, digits and . _ : -  [default: default]")
 @click.option("--idempotency-key", metavar="KEY", help="Add nothing if a job with this key is there.")
-@in_home
-def command(home: Home, /, payload: str | None, json_file: str | None, **flags: str | None) -> None:
+@in_place
+def command(place: Place, /, payload: str | None, json_file: str | None, **flags: str | None) -> None:
     """Add a job. It is on disk when the command ends.
 
     PAYLOAD is a JSON object with any of the fields id, command, max_retries, priority, run_at, timeout, queue and
@@ -41,20 +40,13 @@ def command(home: Home, /, payload: str | None, json_file: str | None, **flags: 
     now = now_ms()
     try:
         fields = check_fields(_wanted_fields(payload, json_file, flags), now)
+        settings = place.settings()
+        added = place.add(complete_job(fields, settings), settings.backoff_base, now)
     except BadInput as error:
         reject(str(error))
-    home.machine()
-    settings = home.settings()
-    job = complete_job(fields, settings)
-    (result,) = home.apply(enqueue_operation(job, settings.backoff_base, now))
-    if isinstance(result, Refusal):
-        refuse(f"job {job.id} already exists" if result.kind == Refusal.CONFLICT else result.message)
-    assert isinstance(result, Enqueued)
-    (added,) = result.jobs
-    if added.status == "duplicate":
-        click.echo(f"Already there: {shown(added.job_id)}")
-    else:
-        click.echo(f"Enqueued {shown(added.job_id)}")
+    except IdTaken:
+        refuse(f"job {fields['id']} already exists")
+    click.echo(f"{'Enqueued' if added.is_new else 'Already there:'} {shown(added.job_id)}")
 
 
 def _wanted_fields(payload: str | None, json_file: str | None, flags: dict[str, str | None]) -> dict[str, Any]:

@@ -7,6 +7,17 @@ from rookery.model.instants import format_instant
 from rookery.queuectl.notices import say
 
 
+def first_line(now: int, attempt: int, command: str) -> str:
+    """Says which run begins, in one line whatever the command looks like."""
+    line = command.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r") if "\n" in command else command
+    return f"--- {format_instant(now)} attempt {attempt}: {line}"
+
+
+def last_line(result: str, duration: float) -> str:
+    """Says what a run came to."""
+    return f"--- {result}, {duration:.3f} s"
+
+
 class JobLog:
     """The file of one job while one of its runs is added to it. A disk that is full costs the log, not the job."""
 
@@ -16,13 +27,12 @@ class JobLog:
         self._at_line_start = True
 
     def begin(self, now: int, attempt: int, command: str) -> None:
-        """Say which run begins, in one line whatever the command looks like."""
+        """Say which run begins."""
         try:
             self._file = self._open()
         except OSError as error:
             self._give_up(error)
-        line = command.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r") if "\n" in command else command
-        self.write(f"--- {format_instant(now)} attempt {attempt}: {line}\n".encode(errors="backslashreplace"))
+        self.write(f"{first_line(now, attempt, command)}\n".encode(errors="backslashreplace"))
 
     def _open(self) -> int:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
@@ -46,7 +56,7 @@ class JobLog:
     def end(self, result: str, duration: float) -> None:
         """Say what the run came to, and close the file."""
         line_end = "" if self._at_line_start else "\n"
-        self.write(f"{line_end}--- {result}, {duration:.3f} s\n".encode(errors="backslashreplace"))
+        self.write(f"{line_end}{last_line(result, duration)}\n".encode(errors="backslashreplace"))
         self.close()
 
     def close(self) -> None:

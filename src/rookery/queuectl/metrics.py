@@ -3,53 +3,33 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
-import apsw
 import click
 
-from rookery.queuectl.commands import in_home, json_flag
-from rookery.queuectl.home import Home, now_ms
+from rookery.queuectl.commands import in_place, json_flag
 from rookery.queuectl.output import show_json
-from rookery.queuectl.reads import count_by_queue
-from rookery.queuectl.tallies import ENDLESS, read_tallies
-from rookery.queuectl.workers import read_workers
+from rookery.queuectl.place import Place
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 
 @click.command("metrics")
 @json_flag
-@in_home
-def command(home: Home, /, as_json: bool) -> None:
+@in_place
+def command(place: Place, /, as_json: bool) -> None:
     """Print figures of jobs, workers and runs, in the text format of Prometheus or as JSON.
 
     \b
     queuectl metrics > /var/lib/node_exporter/queuectl.prom
     """
     if as_json:
-        show_json(read_figures(home.reader()))
+        show_json(place.figures())
     else:
-        click.echo(metrics_text(home.reader()), nl=False)
+        click.echo(metrics_text(place.figures()), nl=False)
 
 
-def read_figures(db: apsw.Connection) -> dict[str, Any]:
-    """All figures by their names."""
-    tallies, now = read_tallies(db), now_ms()
-    return {
-        "queuectl_jobs": count_by_queue(db),
-        "queuectl_workers": sum(not worker.is_gone(now) for worker in read_workers(db)),
-        "queuectl_job_runs_total": tallies.runs,
-        "queuectl_job_retries_total": tallies.retries,
-        "queuectl_job_duration_seconds": {
-            "buckets": tallies.durations,
-            "sum": tallies.seconds,
-            "count": tallies.durations[ENDLESS],
-        },
-    }
-
-
-def metrics_text(db: apsw.Connection) -> str:
-    """All figures in the text format of Prometheus."""
-    return "".join(f"{line}\n" for line in _lines(read_figures(db)))
+def metrics_text(figures: dict[str, Any]) -> str:
+    """Figures in the text format of Prometheus; those that nobody has are left out."""
+    return "".join(f"{line}\n" for line in _lines(figures))
 
 
 def _lines(figures: dict[str, Any]) -> Iterator[str]:
@@ -59,6 +39,11 @@ def _lines(figures: dict[str, Any]) -> Iterator[str]:
             yield f'queuectl_jobs{{state="{state}",queue="{_escaped(queue)}"}} {count}'
     yield from _head("queuectl_workers", "gauge", "Workers whose processes are running.")
     yield f"queuectl_workers {figures['queuectl_workers']}"
+    if "queuectl_job_runs_total" in figures:
+        yield from _run_lines(figures)
+
+
+def _run_lines(figures: dict[str, Any]) -> Iterator[str]:
     yield from _head("queuectl_job_runs_total", "counter", "Runs that came to an end, by how they ended.")
     for outcome, count in figures["queuectl_job_runs_total"].items():
         yield f'queuectl_job_runs_total{{outcome="{outcome}"}} {count}'

@@ -8,8 +8,8 @@ from urllib.parse import quote
 
 from rookery.model.instants import format_instant
 from rookery.queuectl.home import Home, now_ms
+from rookery.queuectl.local import read_status
 from rookery.queuectl.reads import find_jobs
-from rookery.queuectl.status import read_status
 
 ROWS: Final = 50
 _HERE: Final = Path(__file__).parent

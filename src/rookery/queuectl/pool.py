@@ -8,12 +8,12 @@ import signal
 import sys
 import time
 import traceback
+from collections.abc import Callable
 from time import monotonic
 from typing import Final
 
-from rookery.queuectl.home import Home
 from rookery.queuectl.notices import say
-from rookery.queuectl.working import KILL_NOW, Wanted, Worker
+from rookery.queuectl.working import KILL_NOW
 
 _LIVED_LONG: Final = 10.0
 """Seconds; who dies earlier has probably not died of a job."""
@@ -22,11 +22,10 @@ _PAUSE: Final = 0.2
 
 
 class Pool:
-    """Worker processes of one home."""
+    """Worker processes; each does `work`, told the pid of its parent."""
 
-    def __init__(self, home: Home, wanted: Wanted, count: int) -> None:
-        self._path = home.path
-        self._wanted = wanted
+    def __init__(self, work: Callable[[int], None], count: int) -> None:
+        self._work = work
         self._count = count
         self._started: dict[int, float] = {}
         self._short_lives = 0
@@ -63,7 +62,7 @@ class Pool:
         if pid == 0:
             code = 1
             try:
-                Worker(Home(self._path), self._wanted, parent).work()
+                self._work(parent)
                 code = 0
             except BaseException:
                 say(f"a worker (pid {os.getpid()}) fails:\n{traceback.format_exc()}")

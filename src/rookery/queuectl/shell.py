@@ -264,15 +264,16 @@ class _Edges:
         self._tail = (self._tail + data)[-4 * _LONGEST_TAIL :]
 
     def head(self) -> str:
-        """The first characters, as text that any store and terminal can take."""
-        return _text(self._head)[:LONGEST_ERROR].rstrip()
+        """The first characters."""
+        return readable(self._head)[:LONGEST_ERROR].rstrip()
 
     def tail(self) -> str:
         """The last characters."""
-        return _text(self._tail)[-_LONGEST_TAIL:]
+        return readable(self._tail)[-_LONGEST_TAIL:]
 
 
-def _text(data: bytes) -> str:
+def readable(data: bytes) -> str:
+    """Output as text that any store and terminal can take."""
     return data.decode(errors="replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 

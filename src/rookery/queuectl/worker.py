@@ -5,8 +5,9 @@ from typing import Final
 
 import click
 
-from rookery.queuectl.commands import in_home, refuse
+from rookery.queuectl.commands import in_place, refuse
 from rookery.queuectl.home import Home, now_ms
+from rookery.queuectl.place import Place
 
 _LOOK_EVERY: Final = 0.1
 
@@ -54,10 +55,10 @@ def _interval(ctx: click.Context, parameter: click.Parameter, value: str | None)
     help="How long an idle worker sleeps.  [default: the setting poll_interval]",
 )
 @click.option("--drain", is_flag=True, help="End when no job of these queues is left: none that waits, none that runs.")
-@in_home
+@in_place
 @click.pass_context
 def start(
-    ctx: click.Context, home: Home, /, count: int, queues: tuple[str, ...], poll_interval: float | None, drain: bool
+    ctx: click.Context, place: Place, /, count: int, queues: tuple[str, ...], poll_interval: float | None, drain: bool
 ) -> None:
     """Run workers in the foreground until they are told to stop.
 
@@ -65,15 +66,25 @@ def start(
     them finish what they are at. Ctrl-C again kills it, and those jobs go back into the queue.
 
     The exit code is 0 when all workers have ended, and 1 if some died and were not replaced.
+
+    With --server they run the commands of that server's queues, whoever has put them there.
     """
     from rookery.engine.ops import SaveSetting
     from rookery.queuectl.pool import Pool
-    from rookery.queuectl.working import Wanted
+    from rookery.queuectl.working import Wanted, Worker
 
+    wanted = Wanted(queues, poll_interval, drain)
+    if place.url is not None:
+        from rookery.queuectl.remote.server import ServerPlace
+        from rookery.queuectl.remote.working import start as start_at_server
+
+        assert isinstance(place, ServerPlace)
+        ctx.exit(start_at_server(place, wanted, count))
+    home = place.home
     home.apply(SaveSetting(key="shutdown", value="false"))
     # A connection must not be used on both sides of a fork.
     home.close()
-    ctx.exit(Pool(home, Wanted(queues, poll_interval, drain), count).run())
+    ctx.exit(Pool(lambda parent: Worker(Home(home.path), wanted, parent).work(), count).run())
 
 
 @command.command("stop")
@@ -84,17 +95,26 @@ def start(
     metavar="SECONDS",
     help="With --wait: for so long at the most, then exit with 1.",
 )
-@in_home
-def stop(home: Home, /, wait: bool, timeout: float | None) -> None:
+@in_place
+def stop(place: Place, /, wait: bool, timeout: float | None) -> None:
     """Tell all workers of this home to finish what they are at and end.
 
-    Nothing is taken any more until the next `queuectl worker start`.
+    Nothing is taken any more until the next `queuectl worker start`. With --server it is the workers that were started
+    from this home for that server; others are not reached.
     """
     from rookery.engine.ops import SaveSetting
     from rookery.engine.taking import SHUTDOWN, STOPPED_AT
 
     if timeout is not None and not wait:
         raise click.UsageError("--timeout goes with --wait.")
+    if place.url is not None:
+        from rookery.queuectl.remote.server import ServerPlace
+        from rookery.queuectl.remote.working import stop as stop_at_server
+
+        assert isinstance(place, ServerPlace)
+        stop_at_server(place, wait, timeout)
+        return
+    home = place.home
     home.apply(SaveSetting(key=SHUTDOWN, value="true"), SaveSetting(key=STOPPED_AT, value=str(now_ms())))
     click.echo("Workers are told to stop; jobs that run are finished first.")
     if wait:

@@ -427,6 +427,12 @@ class Worker:
                 taken.append(claim)
         return taken
 
+    def take_also(self, queues: list[str]) -> None:
+        """Take jobs of these queues too, for which the app must have functions by now."""
+        self.queues = [*self.queues, *queues]
+        self.credit.is_off = True
+        self._flush_soon()
+
     def forget_handed_back(self) -> None:
         """Jobs were handed back by the heartbeat thread: say anew how many are wanted."""
 

@@ -10,6 +10,7 @@ import logging
 import re
 from binascii import Error as BadBase64
 from binascii import a2b_base64
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from secrets import token_urlsafe
@@ -108,10 +109,10 @@ def _decoded(name: str, text: str) -> bytes:
 
 def _check_places(names: list[str]) -> None:
     """Two contents cannot be in one place, nor one below another."""
-    taken = set(names)
+    taken = Counter(names)
     for name in names:
-        above = {name[:at] for at, letter in enumerate(name) if letter == "/"}
-        if above & taken or names.count(name) > 1:
+        above = [name[:at] for at, letter in enumerate(name) if letter == "/"]
+        if taken[name] > 1 or any(folder in taken for folder in above):
             raise CodeqError(400, f"artifact {_quoted(name)} is in the place of another")
 
 

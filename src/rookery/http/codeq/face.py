@@ -1,5 +1,6 @@
 """The door of the codeQ API: finds who answers a call, lets the caller in, and puts errors into codeQ's words."""
 
+import logging
 from typing import Final
 
 import msgspec
@@ -13,12 +14,14 @@ from rookery.http.codeq.errors import CodeqError
 from rookery.http.codeq.hooks import Hooks
 from rookery.http.codeq.limits import RateLimits
 from rookery.http.codeq.settings import CodeqSettings
-from rookery.http.failures import explain
+from rookery.http.errors import api_error, internal_error
 from rookery.http.request_ids import request_id_header
 from rookery.http.routing import Routes
 from rookery.http.settings import HttpSettings
 from rookery.http.visit import Visit
 from rookery.node.node import Node
+
+logger = logging.getLogger(__name__)
 
 BASE: Final = "/v1/codeq"
 ROUTES: Final[list[Route]] = [
@@ -59,6 +62,8 @@ class CodeqFace:
         return msgspec.structs.replace(answer, headers=(*answer.headers, request_id_header(headers)))
 
     async def _answer(self, scope: Scope, receive: Receive, headers: dict[bytes, bytes], visit: Visit) -> Answer:
+        if scope["method"] == "OPTIONS":
+            return Answer(200, b"{}")
         route, params = self._routes.find(scope["method"], scope["raw_path"].decode("latin-1"))
         visit.enter(self._node.measures.traffic.of(route.method, route.path))
         if self._node.tracing is not None:
@@ -87,6 +92,9 @@ def _answer_to(error: Exception, scope: Scope) -> Answer:
     if isinstance(error, CodeqError):
         wait = error.extra.get("retryAfterSeconds")
         return Answer(error.status, error.body(), headers=() if wait is None else ((b"retry-after", b"%d" % wait),))
-    told, headers = explain(error, scope)
+    told = api_error(error)
+    if told is None:
+        logger.error("%s %s failed", scope["method"], scope["path"], exc_info=error)
+        told = internal_error()
     text = "not found" if told.status == 404 else told.message
-    return Answer(told.status, CodeqError(told.status, text).body(), headers=headers)
+    return Answer(told.status, CodeqError(told.status, text).body(), headers=told.headers())

@@ -38,14 +38,19 @@ _REFUSALS: Final = {
 }
 
 
-class ResultRequest(msgspec.Struct, rename="camel"):
+class TaskName(msgspec.Struct, rename="camel"):
+    """The task that one of many results is of."""
+
+    task_id: str | None = None
+
+
+class ResultRequest(TaskName):
     """What a worker says came of a task."""
 
     status: str | None = None
     result: Raw = msgspec.field(default_factory=Raw)
     error: str | None = None
     artifacts: list[ArtifactInput] | None = None
-    task_id: str | None = None
 
 
 class ResultsRequest(msgspec.Struct):
@@ -72,6 +77,7 @@ class Submission(NamedTuple):
 
 
 _decoder = msgspec.json.Decoder(ResultRequest)
+_name_decoder = msgspec.json.Decoder(TaskName)
 _many_decoder = msgspec.json.Decoder(ResultsRequest)
 
 
@@ -96,11 +102,19 @@ async def _checked_one(raw: Raw) -> tuple[str, Submission | str]:
     try:
         request = _decoder.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return "", INVALID_BODY
+        return _named_task(raw), INVALID_BODY
     try:
         return request.task_id or "", await _checked(request)
     except CodeqError as fault:
         return request.task_id or "", fault.text
+
+
+def _named_task(raw: Raw) -> str:
+    """The task that a result names which cannot be read otherwise."""
+    try:
+        return _name_decoder.decode(raw).task_id or ""
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return ""
 
 
 async def _submit_one(call: CodeqCall, task_id: str, submission: Submission | str) -> BatchItem:

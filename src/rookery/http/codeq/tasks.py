@@ -1,6 +1,7 @@
 """Creating tasks, one or many, and looking at them."""
 
 import asyncio
+import re
 from typing import Any, Final
 from uuid import uuid4
 
@@ -34,6 +35,7 @@ MOST_AT_ONCE: Final = 100
 KEY_MARK: Final = "\0codeq\0"
 """Stands in front of this face's keys, so that they are not those of the native API."""
 INVALID_BODY: Final = "invalid body"
+_RFC3339: Final = re.compile(r"[\d-]{10}[Tt][\d:]{8}(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
 _LONGEST_TRACE_STATE: Final = 512
 _DEFAULT_LISTED: Final = 100
 _MOST_LISTED: Final = 1000
@@ -179,9 +181,9 @@ def _visible_at(task: NewTask, now: int) -> int | None:
 
 
 def instant(text: str, field: str) -> int:
-    """A time in milliseconds; a day alone is none."""
+    """A time in milliseconds, written to the letter of RFC 3339."""
     try:
-        if len(text) <= len("2026-02-10"):
+        if _RFC3339.fullmatch(text) is None:
             raise BadInstant
         return min(parse_bound(text, round_up=True), LATEST)
     except BadInstant:

@@ -1,0 +1,1 @@
+"""`queuectl --server`: the same commands, with the jobs at a Rookery server."""
