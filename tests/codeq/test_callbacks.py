@@ -184,6 +184,17 @@ def test_the_trace_of_a_task_goes_with_its_callback(open_codeq: Codeq, receiver:
     assert (request.headers["traceparent"], request.headers["tracestate"]) == (TRACE, "a=1,b=2")
 
 
+def test_the_state_of_a_trace_may_come_in_several_headers(open_codeq: Codeq, receiver: Receiver, command: str) -> None:
+    headers = [("traceparent", TRACE), ("tracestate", "a=1"), ("tracestate", "b=2")]
+    body = {"command": command, "payload": {}, "webhook": receiver.url("/done")}
+    task = open_codeq.server.http.post("/v1/codeq/tasks", json=body, headers=headers).json()
+    assert task["traceState"] == "a=1,b=2"
+    claim(open_codeq, command)
+    submit(open_codeq, task["id"])
+
+    assert called(receiver)[0].headers["tracestate"] == "a=1,b=2"
+
+
 def test_those_who_hang_hold_up_neither_workers_nor_others(open_codeq: Codeq, receiver: Receiver, command: str) -> None:
     with receiving() as hanging:
         for _ in range(20):
