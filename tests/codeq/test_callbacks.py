@@ -239,10 +239,15 @@ def test_a_callback_is_given_up_after_as_many_attempts_as_may_be(
 ) -> None:
     codeq = start_codeq(QUICK | {"RESULT_WEBHOOK_MAX_ATTEMPTS": "2"})
     receiver.statuses["/done"] = status
-    submit(codeq, begin(codeq, "Mail", receiver.url("/done")))
+    task = begin(codeq, "Mail", receiver.url("/done"))
+    submit(codeq, task)
 
     wait_for(lambda: deliveries(codeq, "Mail", "failure"))
     assert len(receiver.at("/done")) == 2
+    (given_up,) = [line for line in codeq.server.log.read_text().splitlines() if "attempt 2 of 2" in line]
+    assert "WARNING" in given_up
+    assert f"callback of job {task} to {receiver.url('').rstrip('/')}, attempt 2 of 2: " in given_up
+    assert given_up.endswith("; given up")
     assert receiver.at("/elsewhere") == []
 
 

@@ -84,10 +84,13 @@ def _record(ledger: Ledger, op: RecordCallbacks, item: CallbackAttempt) -> str:
         return POSTPONED
     attempts = earlier + 1
     if not item.succeeded and attempts < op.most_attempts:
-        delay = min(op.base_delay << min(attempts - 1, _MOST_DOUBLINGS), op.max_delay)
-        ledger.execute(
-            "UPDATE outbox SET attempts = ?, due_at = ? WHERE id = ?", (attempts, ledger.now + delay, item.outbox_id)
-        )
+        due_at = ledger.now + pause_after(op, attempts)
+        ledger.execute("UPDATE outbox SET attempts = ?, due_at = ? WHERE id = ?", (attempts, due_at, item.outbox_id))
         return RETRYING
     ledger.execute("DELETE FROM outbox WHERE id = ?", (item.outbox_id,))
     return DELIVERED if item.succeeded else GIVEN_UP
+
+
+def pause_after(op: RecordCallbacks, attempts: int) -> int:
+    """Milliseconds until the next attempt, after so many."""
+    return min(op.base_delay << min(attempts - 1, _MOST_DOUBLINGS), op.max_delay)

@@ -21,6 +21,8 @@ class DueCallback(msgspec.Struct, frozen=True):
 
     outbox_id: int
     due_at: int
+    attempts: int
+    """How often that was tried in vain."""
 
 
 def read_waiting_hosts(db: apsw.Connection) -> list[Host]:
@@ -43,7 +45,7 @@ def read_waiting_hosts(db: apsw.Connection) -> list[Host]:
 def read_next_callbacks(db: apsw.Connection, host: str, limit: int) -> list[DueCallback]:
     """What waits for a host, what is due first in front."""
     rows = db.execute(
-        "SELECT id, due_at FROM outbox WHERE kind = ? AND target = ? ORDER BY due_at, id LIMIT ?",
+        "SELECT id, due_at, attempts FROM outbox WHERE kind = ? AND target = ? ORDER BY due_at, id LIMIT ?",
         (KIND, host, limit),
     )
     return [DueCallback(*row) for row in rows]
