@@ -14,6 +14,8 @@ from tests.worker.conftest import WorkerProcess, ended
 
 WARNING = "Whoever can enqueue there can do on this machine whatever this user can."
 
+NO_COMMAND = "`command` must be text that is not blank"
+
 
 class Shells:
     """Starts such workers."""
@@ -86,16 +88,20 @@ def test_commands_are_run_and_their_outcomes_told(shells: Shells, api: Api, queu
 
 
 @pytest.mark.parametrize(
-    "payload",
-    [{}, {"command": ""}, {"command": 5}, {"cmd": "true"}, [1], "true", {"command": "true", "timeout": "5"}],
+    ("payload", "error"),
+    [
+        *((payload, NO_COMMAND) for payload in ({}, {"command": " "}, {"command": 5}, {"cmd": "true"})),
+        *((payload, "the payload must be an object with a `command`") for payload in ([1], "true")),
+        ({"command": "true", "timeout": "5"}, "`timeout` must be a number of seconds above 0, or null"),
+    ],
 )
 def test_a_payload_without_a_usable_command_makes_the_job_dead_at_once(
-    shell_queue: str, api: Api, payload: Any
+    shell_queue: str, api: Api, payload: Any, error: str
 ) -> None:
     job = ended(api, api.enqueue(shell_queue, payload, max_retries=5))
 
     assert (job["state"], len(job["errors"])) == ("dead", 1)
-    assert "payload" in job["errors"][0]["error"].lower()
+    assert (job["errors"][0]["error"], job["errors"][0].get("backtrace")) == (error, None)
 
 
 @pytest.fixture(scope="module")

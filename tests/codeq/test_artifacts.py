@@ -147,7 +147,7 @@ def test_padding_may_be_missing_and_lines_may_be_broken(codeq: Codeq, text: str)
 
 
 def test_a_type_that_is_none_is_any(codeq: Codeq) -> None:
-    for given in (None, "", "text", "text/html\r\nx: y", "ü/x"):
+    for given in (None, "", "text", "text/html\r\nx: y", "text/html\r\n;x: y", "ü/x"):
         _, (artifact,) = kept(codeq, {"name": "a", "contentBase64": encoded(b"x"), "contentType": given})
         assert httpx.get(artifact["url"]).headers["content-type"] == "application/octet-stream"
 

@@ -159,7 +159,8 @@ def test_the_word_bearer_may_be_written_anyhow() -> None:
 def test_a_producer_is_not_a_worker_and_not_an_admin() -> None:
     caller = admit("producer", "Bearer plain", BOTH)
     assert (caller.subject, caller.is_admin, caller.may_handle("x"), caller.bearer) == ("static", False, False, "plain")
-    assert refusal("worker", "Bearer plain", BOTH)[0] == 401
+    assert refusal("worker", "Bearer plain", BOTH) == (401, "unknown token: a worker's is needed here")
+    assert refusal("worker", "Bearer nobodys", BOTH) == (401, "unknown token")
     assert refusal("admin", "Bearer plain", BOTH) == (401, "unauthorized. Admin only")
 
 
@@ -198,7 +199,8 @@ def test_a_worker_without_event_types_or_scopes_is_not_let_in(token: str, text: 
 
 @pytest.mark.parametrize("who", ["producer", "admin"])
 def test_a_worker_is_no_producer(who: str) -> None:
-    assert refusal(who, "Bearer w1", BOTH)[0] == 401
+    assert refusal(who, "Bearer w1", BOTH) == (401, "unknown token: a producer's is needed here")
+    assert refusal(who, "Bearer nobodys", BOTH) == (401, "unknown token")
 
 
 def test_either_is_a_worker_first_and_else_a_producer() -> None:

@@ -184,6 +184,17 @@ def test_the_trace_of_a_task_goes_with_its_callback(open_codeq: Codeq, receiver:
     assert (request.headers["traceparent"], request.headers["tracestate"]) == (TRACE, "a=1,b=2")
 
 
+def test_the_state_of_a_trace_may_come_in_several_headers(open_codeq: Codeq, receiver: Receiver, command: str) -> None:
+    headers = [("traceparent", TRACE), ("tracestate", "a=1"), ("tracestate", "b=2")]
+    body = {"command": command, "payload": {}, "webhook": receiver.url("/done")}
+    task = open_codeq.server.http.post("/v1/codeq/tasks", json=body, headers=headers).json()
+    assert task["traceState"] == "a=1,b=2"
+    claim(open_codeq, command)
+    submit(open_codeq, task["id"])
+
+    assert called(receiver)[0].headers["tracestate"] == "a=1,b=2"
+
+
 def test_those_who_hang_hold_up_neither_workers_nor_others(open_codeq: Codeq, receiver: Receiver, command: str) -> None:
     with receiving() as hanging:
         for _ in range(20):
@@ -228,10 +239,15 @@ def test_a_callback_is_given_up_after_as_many_attempts_as_may_be(
 ) -> None:
     codeq = start_codeq(QUICK | {"RESULT_WEBHOOK_MAX_ATTEMPTS": "2"})
     receiver.statuses["/done"] = status
-    submit(codeq, begin(codeq, "Mail", receiver.url("/done")))
+    task = begin(codeq, "Mail", receiver.url("/done"))
+    submit(codeq, task)
 
     wait_for(lambda: deliveries(codeq, "Mail", "failure"))
     assert len(receiver.at("/done")) == 2
+    (given_up,) = [line for line in codeq.server.log.read_text().splitlines() if "attempt 2 of 2" in line]
+    assert "WARNING" in given_up
+    assert f"callback of job {task} to {receiver.url('').rstrip('/')}, attempt 2 of 2: " in given_up
+    assert given_up.endswith("; given up")
     assert receiver.at("/elsewhere") == []
 
 

@@ -194,6 +194,17 @@ def test_native_queues_are_commands_too_but_say_little(start_codeq: StartCodeq) 
     assert found.bounds(LATENCY, command="native", status="COMPLETED") == []
 
 
+def test_of_what_has_not_ended_no_times_are_shown(open_codeq: Codeq, command: str) -> None:
+    submit(open_codeq, begin(open_codeq, command, "http://127.0.0.1:9/"))
+    create(open_codeq, f"{command}-2")
+
+    found = scrape(open_codeq)
+    assert found.bounds(LATENCY, command=command, status="COMPLETED") != []
+    assert found.bounds(LATENCY, command=command, status="FAILED") == []
+    assert found.bounds(LATENCY, command=f"{command}-2", status="COMPLETED") == []
+    assert found.value("codeq_task_completed_total", command=f"{command}-2", status="COMPLETED") == 0
+
+
 def test_there_is_nothing_of_it_while_the_api_is_off(start_codeq: StartCodeq) -> None:
     codeq = start_codeq({}, "--codeq=off")
     assert "codeq_" not in scrape(codeq).text

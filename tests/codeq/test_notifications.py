@@ -10,6 +10,7 @@ from uuid import uuid4
 
 import pytest
 
+from rookery.node.ready_hooks import MOST_AT_A_TIME, MOST_OF_ONE
 from tests.codeq.conftest import Codeq, StartCodeq
 from tests.conftest import wait_for
 from tests.receiver import Received, Receiver, receiving
@@ -205,6 +206,38 @@ def test_those_who_do_not_answer_hold_up_nobody(open_codeq: Codeq, receiver: Rec
 
     assert claim(open_codeq, command)["status"] == "IN_PROGRESS"
     nothing_more(open_codeq, receiver, "/hang", 1)
+
+
+def test_a_host_that_hangs_takes_no_room_from_others(start_codeq: StartCodeq, receiver: Receiver) -> None:
+    codeq = start_codeq()
+    with receiving() as hanging:
+        for number in range(MOST_AT_A_TIME + 1):
+            subscribe(codeq, hanging.url(f"/hang/{number}"), "Mail")
+        subscribe(codeq, receiver.url("/ready"), "Print")
+        create(codeq, "Mail")
+        wait_for(lambda: len(hanging.requests) == MOST_OF_ONE)
+        create(codeq, "Print")
+
+        heard(receiver, "/ready", 1)
+        assert len(hanging.requests) == MOST_OF_ONE
+        metrics = codeq.server.http.get("/metrics").text
+        assert 'codeq_webhook_deliveries_total{command="Mail",kind="queue_ready",outcome="failure"}' not in metrics
+        hanging.released.set()
+        wait_for(lambda: len(hanging.requests) == MOST_AT_A_TIME + 1)
+
+
+def test_a_renewed_subscription_is_told_beyond_its_first_end(
+    open_codeq: Codeq, receiver: Receiver, command: str
+) -> None:
+    subscription = subscribe(open_codeq, receiver.url("/ready"), command, ttlSeconds=2)
+    create(open_codeq, command)
+    heard(receiver, "/ready", 1)
+    empty(open_codeq, command)
+    assert open_codeq.post(f"/workers/subscriptions/{subscription}/heartbeat").status_code == 200
+    time.sleep(2.0)
+    create(open_codeq, command)
+
+    heard(receiver, "/ready", 2)
 
 
 def test_a_failed_notification_is_not_sent_again(open_codeq: Codeq, receiver: Receiver, command: str) -> None:

@@ -2,6 +2,8 @@
 
 import gc
 
+from rookery.engine.ledger import LEASE_LOST, Fate
+from rookery.model.job import COMPLETED
 from rookery.node.measures import Measures, Traffic
 from rookery.node.process import GarbageWatch, count_threads, read_memory
 
@@ -31,6 +33,19 @@ def test_waits_and_runs_are_counted_by_queue() -> None:
     assert {queue: values.count for queue, values in measures.runs.items()} == {"a": 1}
     measures.forget_queue("a")
     assert (list(measures.waits), list(measures.runs)) == (["b"], [])
+
+
+def test_what_came_of_a_queue_that_is_gone_is_forgotten() -> None:
+    measures = Measures()
+    work = measures.face_work
+    for queue in ("a", "b"):
+        work.created[queue] = work.claimed[queue] = work.told["ending", queue, True] = 1
+        work.fared([Fate(queue, LEASE_LOST, 5), Fate(queue, COMPLETED, 5)])
+    measures.forget_queue("a")
+
+    counters = (work.created, work.claimed, work.lost_leases)
+    assert [list(counter) for counter in counters] == [["b"], ["b"], ["b"]]
+    assert (list(work.lives), list(work.told)) == ([("b", True)], [("ending", "b", True)])
 
 
 def test_a_batch_is_counted_with_each_wait_for_it() -> None:

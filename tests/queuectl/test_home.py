@@ -28,9 +28,10 @@ def test_the_home_is_in_the_users_directory_unless_it_is_named(desk: Desk, tmp_p
 
 @pytest.mark.parametrize("command", [("enqueue", "--command", "true"), ("list",), ("config", "get"), ("status",)])
 def test_any_command_makes_the_home(desk: Desk, command: tuple[str, ...]) -> None:
-    desk.ok(*command)
+    assert desk.run(*command).returncode == 0
 
     assert desk.home.database.exists()
+    assert desk.home.path.stat().st_mode & 0o777 == 0o700
 
 
 def test_a_home_that_cannot_be_made_is_told_in_a_line(desk: Desk, tmp_path: Path) -> None:

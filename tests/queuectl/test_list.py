@@ -69,13 +69,40 @@ def test_a_list_is_a_table_for_people(desk: Desk) -> None:
 
 
 def test_an_empty_home_lists_nothing(desk: Desk) -> None:
-    assert desk.ok("list") == ""
+    assert [desk.run(*words).stdout for words in (("list",), ("dlq", "list"))] == ["", ""]
+    assert [desk.run(*words).stderr for words in (("list",), ("dlq", "list"))] == ["No jobs.\n", "No dead jobs.\n"]
     assert desk.json("list") == []
     assert desk.json("status") == {
         "jobs": {"pending": 0, "processing": 0, "completed": 0, "failed": 0, "dead": 0},
         "workers": [],
         "shutdown": False,
     }
+
+
+def test_only_jobs_that_run_again_are_listed_with_a_next_run(desk: Desk) -> None:
+    desk.bury("dead")
+    desk.add("true", id="done")
+    desk.succeed(desk.claim())
+    desk.add("true", id="waiting")
+    head, *lines = desk.ok("list").splitlines()
+
+    column = slice(head.index("next_run_at"), head.index("updated_at"))
+    assert [bool(line[column].strip()) for line in lines] == [False, False, True]
+    assert all(job["next_run_at"] for job in desk.json("list"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("list", "--server", "http://x"), "--server goes before the command: queuectl --server URL list"),
+        (("worker", "start", "--api-key=k"), "--api-key goes before the command: queuectl --api-key KEY worker start"),
+        (("--json", "list"), "--json goes behind the command: queuectl list --json"),
+    ],
+)
+def test_who_puts_a_flag_in_the_wrong_place_is_told_the_right_one(
+    desk: Desk, arguments: tuple[str, ...], said: str
+) -> None:
+    assert said in desk.refused(*arguments, code=2)
 
 
 @pytest.mark.parametrize("flags", [("--state", "scheduled"), ("--limit", "-1"), ("--limit", "x"), ("extra",)])

@@ -283,6 +283,9 @@ def test_a_failed_command_waits_by_the_base_of_this_home(counter: Counter, api: 
 
     job = counter.job(job_id)
     assert (job["state"], job["attempts"], job["last_error"], job["exit_code"]) == ("failed", 1, "boo", 3)
+    assert f"{job_id}: exit code 3, " in counter.output
+    assert ", attempt 1 of 3, again in 1h23m20s: boo\n" in counter.output
+    assert "queuectl: job" not in counter.output
     due, error = api.job(job_id)["scheduled_at"], api.job(job_id)["errors"][0]["created_at"]
     assert due[:14] > error[:14]  # some hour later, not some seconds
 
@@ -302,6 +305,27 @@ def test_dead_jobs_are_listed_and_run_again(counter: Counter, queue: str, tmp_pa
     counter.drain(queue)
 
     assert [job["state"] for job in counter.json("list", "--queue", queue)] == ["completed"] * 2
+
+
+def test_a_job_without_a_command_is_dead_and_told_like_all_others(counter: Counter, api: Api, queue: str) -> None:
+    job_id = api.enqueue(f"shell.{queue}", {"command": " "})
+    counter.drain(queue)
+
+    assert api.job(job_id)["errors"][0]["error"] == "`command` must be text that is not blank"
+    assert f"{job_id}: not run, attempt 1 of 3, dead: `command` must be text that is not blank\n" in counter.output
+
+
+def test_a_worker_makes_a_home_for_its_owner_alone(counter: Counter, queue: str) -> None:
+    counter.environment["QUEUECTL_HOME"] = str(counter.directory / "deep" / "home")
+    counter.drain(queue)
+
+    assert (counter.directory / "deep" / "home").stat().st_mode & 0o777 == 0o700
+
+
+def test_stopping_when_nobody_works_is_fine(counter: Counter) -> None:
+    told = counter.ok("worker", "stop", "--wait")
+
+    assert told.startswith(f"No worker that was started from {counter.directory}/home for {counter.url} is running.")
 
 
 def test_workers_of_all_queues_find_those_that_come_later(counter: Counter, api: Api, queue: str) -> None:

@@ -148,11 +148,31 @@ def test_stopping_lets_jobs_finish_and_takes_no_more(crew: Crew) -> None:
 
 
 def test_stopping_when_nobody_works_is_fine_and_the_next_start_clears_it(crew: Crew) -> None:
-    assert crew.run("worker", "stop", "--wait").returncode == 0
+    stopped = crew.run("worker", "stop", "--wait")
+    assert (stopped.returncode, stopped.stdout) == (
+        0,
+        "No worker is running. None takes a job until the next `queuectl worker start`.\n",
+    )
+    assert dict(crew.home.reader().execute("SELECT key, value FROM config"))["shutdown"] == "true"
     crew.enqueue("true")
     crew.drain()
 
     assert crew.states() == {"completed": 1}
+
+
+def test_a_line_tells_how_each_run_went_and_when_the_job_comes_again(crew: Crew) -> None:
+    crew.set(backoff_base=0)
+    crew.enqueue("true", id="good")
+    crew.enqueue("printf '\\033[2Jboo\\nmore' >&2; exit 3", id="bad", max_retries=2)
+    crew.enqueue("exit 4", id="silent", max_retries=0)
+    crew.drain()
+
+    assert re.findall(r"^w-\w+ (\w+: exit .*)$", re.sub(r"\d\.\d{3} s", "_ s", crew.output), re.MULTILINE) == [
+        "good: exit code 0, _ s, attempt 1 of 3",
+        "bad: exit code 3, _ s, attempt 1 of 2, again at once: \\x1b[2Jboo",
+        "silent: exit code 4, _ s, attempt 1 of 1, dead",
+        "bad: exit code 3, _ s, attempt 2 of 2, dead: \\x1b[2Jboo",
+    ]
 
 
 def test_waiting_for_the_end_has_a_limit(crew: Crew) -> None:

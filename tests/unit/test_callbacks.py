@@ -6,7 +6,7 @@ import pytest
 from rookery.engine.callbacks import Ending
 from rookery.engine.ledger import Fate
 from rookery.engine.ops import CallbackAttempt, Cancel, Claim, RecordCallbacks
-from rookery.store.callbacks import read_ending, read_next_callbacks, read_waiting_hosts
+from rookery.store.callbacks import Host, read_ending, read_next_callbacks, read_waiting_hosts
 from tests.unit.workbench import Workbench
 
 URL = "http://There.example:81/done?task=1"
@@ -43,6 +43,14 @@ def test_what_was_delivered_is_struck_off(bench: Workbench) -> None:
 
     assert record(bench, CallbackAttempt(first, succeeded=True)) == ["delivered"]
     assert outbox(bench) == [(second, 0, 0)]
+
+
+def test_what_goes_to_one_host_goes_together_whatever_the_rest_of_the_url(bench: Workbench) -> None:
+    for rest in ("", "/", "?a=1", "#b", "#c/d", "/e#f"):
+        ended(bench, url="HTTP://There.example:81" + rest)
+        bench.advance(1000)
+
+    assert read_waiting_hosts(bench.machine.connection) == [Host("http://there.example:81", bench.now - 6000)]
 
 
 def test_what_failed_is_tried_again_after_2_4_8_and_16_seconds_and_then_given_up(bench: Workbench) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 from rookery.engine.ops import ReadyHookLives, Refusal, RenewReadyHook, SubscribeToReady, Sweep
 from rookery.engine.ready_hooks import MOST_HOOKS
-from rookery.store.ready_hooks import ReadyHook, read_ready_hooks
+from rookery.store.ready_hooks import Audience, ReadyHook, read_ready_hooks
 from tests.unit.workbench import Workbench
 
 ID = "2f1c6d5e-0000-4000-8000-000000000001"
@@ -38,6 +38,28 @@ def test_renewing_counts_from_now(bench: Workbench) -> None:
     assert bench.do(RenewReadyHook(hook_id=ID, lifetime=20_000)) == ReadyHookLives(ID, bench.now + 20_000)
     bench.advance(19_999)
     assert len(alive(bench)) == 1
+
+
+def test_only_an_end_that_comes_sooner_is_news(bench: Workbench) -> None:
+    subscribe(bench)
+    bench.do(RenewReadyHook(hook_id=ID, lifetime=20_000))
+    assert not bench.machine.has_new_hooks
+    bench.do(RenewReadyHook(hook_id=ID, lifetime=1_000))
+    assert bench.machine.has_new_hooks
+
+
+def test_an_audience_is_those_who_asked_for_the_queue_or_for_all_of_its_namespace(bench: Workbench) -> None:
+    subscribe(bench, "one", queues={"a": "A", "b": "B"})
+    subscribe(bench, "all", queues={"*": "*", "a": "A"})
+    subscribe(bench, "theirs", queues={"*": "*"}, namespace="acme")
+    audience = Audience(alive(bench))
+
+    assert {queue: [hook.id for hook in audience.of(queue)] for queue in ("a", "b", "c", "acme::a")} == {
+        "a": ["one", "all"],
+        "b": ["one", "all"],
+        "c": ["all"],
+        "acme::a": ["theirs"],
+    }
 
 
 def test_what_has_run_out_or_never_was_cannot_be_renewed(bench: Workbench) -> None:
@@ -97,12 +119,3 @@ def test_there_is_a_limit(bench: Workbench) -> None:
     assert "limit" in refusal.message
     bench.advance(10_000)
     assert isinstance(subscribe(bench), ReadyHookLives)
-
-
-def test_all_queues_are_those_of_the_own_namespace() -> None:
-    hook = ReadyHook("h", "a", "http://x/", {"*": "*"}, "fanout", None, 1, 1)
-
-    assert hook.wants("a::q")
-    assert not hook.wants("q")
-    assert not hook.wants("b::q")
-    assert ReadyHook("h", "default", "http://x/", {"q": "Q"}, "fanout", None, 1, 1).wants("q")

@@ -11,6 +11,7 @@ from rookery.engine.jobs import Job
 from rookery.engine.jsontext import json_text
 from rookery.engine.ledger import Ledger
 from rookery.engine.ops import CallbackAttempt, RecordCallbacks, RecordedCallbacks
+from rookery.model.origins import origin_of
 from rookery.store.callbacks import KIND
 
 NULL: Final = msgspec.Raw(b"null")
@@ -63,7 +64,7 @@ def call_back(ledger: Ledger, job: Job, state: str, error: str = "") -> None:
     )
     ledger.execute(
         "INSERT INTO outbox (kind, target, body, attempts, due_at, created_at) VALUES (?1, ?2, ?3, 0, ?4, ?4)",
-        (KIND, _host_of(job.callback), json_text(ending), ledger.now),
+        (KIND, origin_of(job.callback), json_text(ending), ledger.now),
     )
     ledger.has_callbacks = True
 
@@ -83,15 +84,13 @@ def _record(ledger: Ledger, op: RecordCallbacks, item: CallbackAttempt) -> str:
         return POSTPONED
     attempts = earlier + 1
     if not item.succeeded and attempts < op.most_attempts:
-        delay = min(op.base_delay << min(attempts - 1, _MOST_DOUBLINGS), op.max_delay)
-        ledger.execute(
-            "UPDATE outbox SET attempts = ?, due_at = ? WHERE id = ?", (attempts, ledger.now + delay, item.outbox_id)
-        )
+        due_at = ledger.now + pause_after(op, attempts)
+        ledger.execute("UPDATE outbox SET attempts = ?, due_at = ? WHERE id = ?", (attempts, due_at, item.outbox_id))
         return RETRYING
     ledger.execute("DELETE FROM outbox WHERE id = ?", (item.outbox_id,))
     return DELIVERED if item.succeeded else GIVEN_UP
 
 
-def _host_of(url: str) -> str:
-    """Scheme and host: what goes to one host goes together, whatever the path, so that those who hang hinder nobody."""
-    return "/".join(url.split("/", 3)[:3]).partition("?")[0].lower()
+def pause_after(op: RecordCallbacks, attempts: int) -> int:
+    """Milliseconds until the next attempt, after so many."""
+    return min(op.base_delay << min(attempts - 1, _MOST_DOUBLINGS), op.max_delay)

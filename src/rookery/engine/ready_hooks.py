@@ -12,7 +12,7 @@ MOST_HOOKS: Final = 10_000
 
 def subscribe(ledger: Ledger, op: SubscribeToReady) -> ReadyHookLives | Refusal:
     """Take a subscription in."""
-    if _owner(ledger, op.hook_id) is not None:
+    if _find_alive(ledger, op.hook_id) is not None:
         return Refusal(Refusal.CONFLICT, f"the subscription id {op.hook_id} is taken")
     if ledger.execute("SELECT count(*) FROM ready_hook WHERE expires_at > ?", (ledger.now,)).get >= MOST_HOOKS:
         return Refusal.invalid(f"there are {MOST_HOOKS} subscriptions already, which is the limit")
@@ -41,21 +41,22 @@ def subscribe(ledger: Ledger, op: SubscribeToReady) -> ReadyHookLives | Refusal:
 
 def renew(ledger: Ledger, op: RenewReadyHook) -> ReadyHookLives | Refusal:
     """Let a subscription live on; one that has run out is gone, whether it was swept up or not."""
-    owner = _owner(ledger, op.hook_id)
-    if owner is None or not may_see(op.namespace, owner):
+    alive = _find_alive(ledger, op.hook_id)
+    if alive is None or not may_see(op.namespace, alive[0]):
         return Refusal(Refusal.NOT_FOUND, f"subscription {op.hook_id} not found")
     expires_at = ledger.now + op.lifetime
     ledger.execute("UPDATE ready_hook SET expires_at = ? WHERE id = ?", (expires_at, op.hook_id))
-    ledger.has_new_hooks = True
+    if expires_at < alive[1]:  # who lives longer than expected is found out about when the expected end has come
+        ledger.has_new_hooks = True
     return ReadyHookLives(op.hook_id, expires_at)
 
 
-def _owner(ledger: Ledger, hook_id: str) -> str | None:
-    """The namespace of a subscription that has not run out."""
-    owner: str | None = ledger.execute(
-        "SELECT namespace FROM ready_hook WHERE id = ? AND expires_at > ?", (hook_id, ledger.now)
-    ).get
-    return owner
+def _find_alive(ledger: Ledger, hook_id: str) -> tuple[str, int] | None:
+    """The namespace and the end of a subscription that has not run out."""
+    alive: tuple[str, int] | None = ledger.execute(
+        "SELECT namespace, expires_at FROM ready_hook WHERE id = ? AND expires_at > ?", (hook_id, ledger.now)
+    ).fetchone()
+    return alive
 
 
 def forget_expired(ledger: Ledger, most: int) -> int:

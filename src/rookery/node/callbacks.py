@@ -7,7 +7,7 @@ from typing import Any, Final, Protocol
 import apsw
 import msgspec
 
-from rookery.engine.callbacks import DELIVERED, GIVEN_UP, Ending
+from rookery.engine.callbacks import DELIVERED, GIVEN_UP, RETRYING, Ending, pause_after
 from rookery.engine.ops import CallbackAttempt, RecordCallbacks, RecordedCallbacks
 from rookery.node.addresses import url_fault
 from rookery.node.batcher import Batcher
@@ -41,6 +41,7 @@ class Outcome(msgspec.Struct, frozen=True):
 
     attempt: CallbackAttempt
     ending: Ending | None
+    error: str | None = None
 
 
 class Callbacks(Dispatcher[Host, DueCallback, Outcome]):
@@ -90,10 +91,8 @@ class Callbacks(Dispatcher[Host, DueCallback, Outcome]):
         except Exception as error:
             logger.exception("callback %d cannot be delivered", entry.outbox_id)
             reply = Reply(error=f"not sent: {error}")
-        if reply.error is not None:
-            logger.info("callback %d to %s has failed: %s", entry.outbox_id, recipient.id, reply.error)
         is_delivered = reply.error is None
-        return Outcome(CallbackAttempt(entry.outbox_id, is_delivered), ending), is_delivered
+        return Outcome(CallbackAttempt(entry.outbox_id, is_delivered), ending, reply.error), is_delivered
 
     async def _send(self, ending: Ending) -> Reply:
         fault = url_fault(ending.url, self._may_reach_loopback)
@@ -104,6 +103,23 @@ class Callbacks(Dispatcher[Host, DueCallback, Outcome]):
 
     def _recorded(self, done: list[Done[DueCallback, Outcome]], result: Any) -> None:
         assert isinstance(result, RecordedCallbacks)
-        for (_, _, outcome), became in zip(done, result.outcomes, strict=True):
+        for (host, entry, outcome), became in zip(done, result.outcomes, strict=True):
+            if became in (RETRYING, GIVEN_UP):
+                self._note(host, entry, outcome, became)
             if outcome.ending is not None and became in (DELIVERED, GIVEN_UP):
                 self._told[ENDING, outcome.ending.queue, became == DELIVERED] += 1
+
+    def _note(self, host: str, entry: DueCallback, outcome: Outcome, became: str) -> None:
+        """Log that an attempt has failed, and what comes next."""
+        rules = self._face.record_callbacks([])
+        attempts = entry.attempts + 1
+        logger.log(
+            logging.WARNING if became == GIVEN_UP else logging.INFO,
+            "callback of job %s to %s, attempt %d of %d: %s; %s",
+            outcome.ending.job_id if outcome.ending is not None else "unknown",
+            host,
+            attempts,
+            max(attempts, rules.most_attempts),
+            outcome.error,
+            GIVEN_UP if became == GIVEN_UP else f"again in {pause_after(rules, attempts) / 1000:g} s",
+        )

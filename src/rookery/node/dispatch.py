@@ -35,6 +35,10 @@ class Recipient(Protocol):
     def id(self) -> str:
         """Its name in the outbox."""
 
+    @property
+    def due_at(self) -> int:
+        """When the first of them is to be tried."""
+
 
 class Entry(Protocol):
     """One delivery that waits in the outbox."""
@@ -129,8 +133,9 @@ class Dispatcher(ABC, Generic[R, E, Outcome]):
         """Begin what is due and has room; when the rest of those that have room is due."""
         waiting = self._read_waiting()
         self._forget_lanes({recipient.id for recipient in waiting})
+        yield from (recipient.due_at for recipient in waiting if recipient.due_at > now)
         room = MOST_AT_A_TIME - sum(len(lane.under_way) for lane in self._lanes.values())
-        for recipient in sorted(waiting, key=self._turn):
+        for recipient in sorted((recipient for recipient in waiting if recipient.due_at <= now), key=self._turn):
             if room <= 0:
                 return
             lane = self._lanes.setdefault(recipient.id, Lane())

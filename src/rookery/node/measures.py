@@ -95,6 +95,14 @@ class FaceWork:
             lives = self.lives.setdefault((queue, what == COMPLETED), Histogram(LIFE_SECONDS))
             lives.add(age / 1000)
 
+    def forget(self, queue: str) -> None:
+        """The queue is gone."""
+        for counts in (self.created, self.claimed, self.lost_leases):
+            counts.pop(queue, None)
+        self.lives = {key: lives for key, lives in self.lives.items() if key[0] != queue}
+        for key in [key for key in self.told if key[1] == queue]:
+            del self.told[key]
+
 
 class Chore:
     """Something that the passing of time asks for."""
@@ -162,3 +170,4 @@ class Measures:
         """The queue is gone."""
         self.waits.pop(queue, None)
         self.runs.pop(queue, None)
+        self.face_work.forget(queue)

@@ -8,23 +8,29 @@ import logging
 from collections import Counter
 from collections.abc import Iterator
 from typing import Final, Protocol
+from weakref import WeakValueDictionary
 
 import apsw
 import msgspec
 
 from rookery.engine import Machine
+from rookery.model.origins import origin_of
 from rookery.node.addresses import url_fault
 from rookery.node.clock import Clock
 from rookery.node.courier import Courier, Letter
-from rookery.store.ready_hooks import FANOUT, GROUP, HASH, ReadyHook, read_ready_hooks
+from rookery.store.ready_hooks import FANOUT, GROUP, HASH, Audience, ReadyHook, read_ready_hooks
 
 logger = logging.getLogger(__name__)
 
 READINESS: Final = "readiness"
 """What this is called where it is counted."""
-MOST_AT_A_TIME: Final = 64
+MOST_AT_A_TIME: Final = 256
+MOST_OF_ONE: Final = 8
+"""Notifications to one host at a time, so that those who hang cannot take all the room."""
 MOST_UNDER_WAY: Final = 2048
 """So many may be under way or wait for room; what comes on top is dropped."""
+LONGEST_WAIT: Final = 10_000
+"""Milliseconds for which a notification may wait for room; then it is not news any more."""
 _MAKING_READY: Final = frozenset({"enqueued", "promoted", "released", "reclaimed", "retried", "continued", "approved"})
 _MINUTE: Final = 60_000
 
@@ -34,6 +40,7 @@ class Readiness(msgspec.Struct, frozen=True):
 
     queue: str
     depth: int
+    at: int
     face: str | None
     trace: str | None
 
@@ -69,14 +76,17 @@ class ReadyHooks:
         self._face = face
         self._told = told
         self._hooks: list[ReadyHook] = []
+        self._audience = Audience([])
         self._is_outdated = False
-        """Whether hooks have changed. Those of many workers are renewed all the time, so they are read when needed."""
+        """Whether hooks have come or gone. They are read when that matters, as there may be many."""
         self._ready: dict[str, int] = {}
         """How many jobs of each queue were ready after the last commit; kept only while somebody wants to hear."""
         self._told_at: dict[str, int] = {}
         self._turns: Counter[tuple[str, str]] = Counter()
         self._under_way: set[asyncio.Task[None]] = set()
         self._room = asyncio.Semaphore(MOST_AT_A_TIME)
+        self._rooms: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+        """One for each host, for as long as there is something for it."""
         self._is_stopped = False
 
     def start(self) -> None:
@@ -108,6 +118,7 @@ class ReadyHooks:
         self._is_outdated = False
         had_hooks = bool(self._hooks)
         self._hooks = read_ready_hooks(self._reader, self._clock.now())
+        self._audience = Audience(self._hooks)
         ids = {hook.id for hook in self._hooks}
         self._told_at = {hook_id: at for hook_id, at in self._told_at.items() if hook_id in ids}
         if not self._hooks:
@@ -130,11 +141,12 @@ class ReadyHooks:
 
     def _tell(self, queue: str) -> None:
         now = self._clock.now()
-        interested = [hook for hook in self._hooks if hook.expires_at > now and hook.wants(queue)]
-        chosen = [hook for hook in self._chosen(interested, queue, now) if self._is_due(hook, now)]
+        if any(hook.expires_at <= now for hook in self._audience.of(queue)):
+            self._load_hooks()  # some may have been renewed
+        chosen = [hook for hook in self._chosen(self._audience.of(queue), queue, now) if self._is_due(hook, now)]
         if not chosen:
             return
-        readiness = self._readiness(queue)
+        readiness = self._readiness(queue, now)
         for hook in chosen:
             if len(self._under_way) >= MOST_UNDER_WAY or not self._face.may_notify(hook.url):
                 continue
@@ -166,7 +178,7 @@ class ReadyHooks:
 
     # --- telling
 
-    def _readiness(self, queue: str) -> Readiness:
+    def _readiness(self, queue: str, now: int) -> Readiness:
         job_id = next(
             (
                 event.job_ids[0]
@@ -177,19 +189,33 @@ class ReadyHooks:
         )
         row = self._reader.execute("SELECT face, trace FROM job WHERE id = ?", (job_id,)).fetchone()
         face, trace = (None, None) if row is None else row
-        return Readiness(queue, self._machine.ready(queue), face, trace)
+        return Readiness(queue, self._machine.ready(queue), now, face, trace)
 
     async def _send(self, hook: ReadyHook, readiness: Readiness) -> None:
         try:
-            async with self._room:
-                fault = url_fault(hook.url, self._may_reach_loopback)
-                if fault is None:
-                    letter = self._face.write_readiness(readiness, hook, self._clock.now())
-                    reply = await self._courier.post(letter.url, letter.headers, letter.body)
-                    fault = reply.error
+            async with self._room_of(hook.url), self._room:
+                fault = await self._post(hook, readiness)
         except Exception as error:
             logger.exception("subscription %s cannot be told of %s", hook.id, readiness.queue)
             fault = str(error)
         if fault is not None:
             logger.info("subscription %s could not be told of %s: %s", hook.id, readiness.queue, fault)
         self._told[READINESS, readiness.queue, fault is None] += 1
+
+    def _room_of(self, url: str) -> asyncio.Semaphore:
+        origin = origin_of(url)
+        room = self._rooms.get(origin)
+        if room is None:
+            self._rooms[origin] = room = asyncio.Semaphore(MOST_OF_ONE)
+        return room
+
+    async def _post(self, hook: ReadyHook, readiness: Readiness) -> str | None:
+        """Tell it; why that could not be done, or None."""
+        now = self._clock.now()
+        if now - readiness.at > LONGEST_WAIT:
+            return "there was no room for it in time"
+        fault = url_fault(hook.url, self._may_reach_loopback)
+        if fault is not None:
+            return fault
+        letter = self._face.write_readiness(readiness, hook, now)
+        return (await self._courier.post(letter.url, letter.headers, letter.body)).error

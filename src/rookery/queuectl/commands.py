@@ -53,6 +53,9 @@ ALIASES: Final = {
 }
 _PLACES: Final = {name: entry.place for group in COMMANDS.values() for name, entry in group.items()} | ALIASES
 
+_IN_FRONT: Final = {"--server": "URL", "--api-key": "KEY", "--namespace": "NAME"}
+"""Flags that are not a command's but say where the jobs are."""
+
 
 class LazyGroup(click.Group):
     """Knows the names of its commands; imports one when it is called."""
@@ -69,10 +72,27 @@ class LazyGroup(click.Group):
         command: click.Command = getattr(import_module(f"rookery.queuectl.{module}"), name)
         return command
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read what stands before the command."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if error.option_name != "--json":
+                raise
+            text = f"--json goes behind the command: {ctx.command_path} list --json"
+            raise click.UsageError(text, ctx) from None
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; what is wrong with the home is told in a line, and Ctrl-C ends it without one."""
         try:
             return super().invoke(ctx)
+        except click.NoSuchOption as error:
+            if error.option_name not in _IN_FRONT or error.ctx is None:
+                raise
+            option = f"{error.option_name} {_IN_FRONT[error.option_name]}"
+            behind = error.ctx.command_path.removeprefix(ctx.command_path)
+            text = f"{error.option_name} goes before the command: {ctx.command_path} {option}{behind}"
+            raise click.UsageError(text, error.ctx) from None
         except (HomeError, PlaceError) as error:
             refuse(str(error))
         except KeyboardInterrupt:

@@ -24,7 +24,7 @@ def list_dead(place: Place, /, queue: str | None, limit: int | None, as_json: bo
     if as_json:
         show_json_rows(jobs)
     else:
-        show_table(("id", "attempts", "max_retries", "last_error"), jobs)
+        show_table(("id", "attempts", "max_retries", "last_error"), jobs, "No dead jobs.")
 
 
 @command.command()

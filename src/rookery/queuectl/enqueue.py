@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import click
@@ -60,6 +61,9 @@ def _wanted_fields(payload: str | None, json_file: str | None, flags: dict[str, 
     if json_file is not None:
         fields = read_document(_read(json_file))
     elif payload is not None:
+        if not payload.lstrip().startswith(("{", "[")):
+            hint = f"--command {quote(payload)}" if payload.strip() and payload.isprintable() else "--command TEXT"
+            raise BadInput(f"PAYLOAD must be a JSON object; a shell command is given by {hint}")
         fields = read_document(payload.encode(errors="surrogateescape"))
     elif "command" not in said:
         raise BadInput("command: is required; give it as --command, in PAYLOAD, or in --json-file")

@@ -143,14 +143,18 @@ class Home:
 
     # --- coming and going
 
+    def make_directory(self) -> None:
+        """Make the directory if there is none, readable by its owner alone. Raises OSError."""
+        if not self.path.is_dir():
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _sync(self.path.parent)
+
     def _make(self) -> None:
         """Make the directory and the store. The store appears whole or not at all, however many want it at once."""
         try:
             if self.database.exists():
                 return
-            if not self.path.is_dir():
-                self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-                _sync(self.path.parent)
+            self.make_directory()
             self.logs.mkdir(mode=0o700, exist_ok=True)
             with self._turn():
                 if not self.database.exists():

@@ -7,7 +7,7 @@ import click
 from rookery.queuectl.commands import in_place, json_flag, refuse
 from rookery.queuectl.jobs import STATES
 from rookery.queuectl.output import show_fields, show_json, show_json_rows, show_table
-from rookery.queuectl.place import Place
+from rookery.queuectl.place import Place, Row
 
 SHOWN: tuple[str, ...] = (
     *("id", "state", "attempts", "max_retries", "priority", "next_run_at", "updated_at", "command"),
@@ -32,7 +32,12 @@ def list_jobs(place: Place, /, state: str | None, queue: str | None, limit: int 
     if as_json:
         show_json_rows(jobs)
     else:
-        show_table(SHOWN, jobs)
+        show_table(SHOWN, map(_without_past, jobs), "No jobs.")
+
+
+def _without_past(job: Row) -> Row:
+    """A job that runs no more has no next run, though its time is kept."""
+    return {**job, "next_run_at": None} if job["state"] in ("completed", "dead") else job
 
 
 @click.command()

@@ -34,14 +34,18 @@ def shown(job_id: str) -> str:
     return cell(job_id)
 
 
-def show_table(columns: Sequence[str], rows: Iterable[dict[str, Any]]) -> None:
-    """A header, with the names that JSON and the store have, and a line for each; nothing at all if there are none."""
+def show_table(columns: Sequence[str], rows: Iterable[dict[str, Any]], none: str = "") -> None:
+    """A header, with the names that JSON and the store have, and a line for each; if there are none, stderr says so."""
     from rookery.cli.tables import Table
 
     table = Table(*columns)
     rest = iter(rows)
+    is_empty = True
     while part := list(islice(rest, _PART)):
         table.show([row[column] for column in columns] for row in part)
+        is_empty = False
+    if is_empty and none:
+        click.echo(none, err=True)
 
 
 def show_fields(fields: dict[str, Any]) -> None:

@@ -13,7 +13,10 @@ _COLOURS = {"processing": "cyan", "completed": "green", "failed": "yellow", "dea
 @json_flag
 @in_place
 def command(place: Place, /, as_json: bool) -> None:
-    """Count the jobs in each state, and list the workers that are running."""
+    """Count the jobs in each state, and list the workers that are running.
+
+    With --server, workers that were started from elsewhere are listed until a minute after they were last heard of.
+    """
     status = place.status()
     if as_json:
         show_json(status)

@@ -119,23 +119,31 @@ def stop(place: Place, /, wait: bool, timeout: float | None) -> None:
         return
     home = place.home
     home.apply(SaveSetting(key=SHUTDOWN, value="true"), SaveSetting(key=STOPPED_AT, value=str(now_ms())))
-    click.echo("Workers are told to stop; jobs that run are finished first.")
+    if _running(home, now_ms()):
+        click.echo("Workers are told to stop; jobs that run are finished first.")
+    else:
+        click.echo("No worker is running. None takes a job until the next `queuectl worker start`.")
     if wait:
         _wait(home, timeout)
 
 
-def _wait(home: Home, timeout: float | None) -> None:
-    """Wait for the workers that were told to stop."""
+def _running(home: Home, told_at: int) -> list[str]:
+    """The workers that were there at that time and have not ended."""
     from rookery.queuectl.workers import read_workers
 
+    return [
+        worker.id
+        for worker in read_workers(home.reader())
+        if worker.started_at <= told_at and not worker.is_gone(now_ms())
+    ]
+
+
+def _wait(home: Home, timeout: float | None) -> None:
+    """Wait for the workers that were told to stop."""
     end = None if timeout is None else time.monotonic() + timeout
     told_at = now_ms()
     while True:
-        left = [
-            worker.id
-            for worker in read_workers(home.reader())
-            if worker.started_at <= told_at and not worker.is_gone(now_ms())
-        ]
+        left = _running(home, told_at)
         if not left:
             return
         if end is not None and time.monotonic() >= end:

@@ -32,11 +32,12 @@ from rookery.engine.ops import (
     Taken,
     TakeNext,
 )
+from rookery.model.backoff import power_delay
 from rookery.queuectl import leftovers, recovery
-from rookery.queuectl.errand import BEAT_EVERY, Errand, in_words
+from rookery.queuectl.errand import BEAT_EVERY, Errand
 from rookery.queuectl.home import Home, HomeError, now_ms
 from rookery.queuectl.jobs import QUEUE_PREFIX
-from rookery.queuectl.notices import report, say
+from rookery.queuectl.notices import report, run_told, say
 from rookery.queuectl.processes import own_mark
 from rookery.queuectl.workers import SILENCE
 
@@ -130,7 +131,8 @@ class Worker:
             ran = errand.do(lambda: self._show_life(errand))
         finally:
             self._errand = None
-        report(f"{self.id} {job.job_id}: {in_words(ran)}, {ran.duration:.3f} s")
+        wait = power_delay(self._home.settings().backoff_base, job.attempt) / 1000 if ran.error else None
+        report(f"{self.id} {run_told(job.job_id, ran, job.attempt, job.max_retries, wait)}")
         return errand.outcome(ran)
 
     def _show_life(self, errand: Errand) -> None:

@@ -10,9 +10,10 @@ KIND: Final = "callback"
 
 
 class Host(msgspec.Struct, frozen=True):
-    """Where something is to be told: scheme and host of a URL."""
+    """Where something is to be told, scheme and host of a URL; and when the first of it is."""
 
     id: str
+    due_at: int
 
 
 class DueCallback(msgspec.Struct, frozen=True):
@@ -20,27 +21,31 @@ class DueCallback(msgspec.Struct, frozen=True):
 
     outbox_id: int
     due_at: int
+    attempts: int
+    """How often that was tried in vain."""
 
 
 def read_waiting_hosts(db: apsw.Connection) -> list[Host]:
-    """The hosts for which something waits: one step in the index for each."""
+    """The hosts for which something waits: two steps in the index for each."""
     rows = db.execute(
         """
         WITH RECURSIVE host (name) AS (
           SELECT min(target) FROM outbox WHERE kind = ?1
            UNION ALL
           SELECT (SELECT min(target) FROM outbox WHERE kind = ?1 AND target > name) FROM host WHERE name IS NOT NULL)
-        SELECT name FROM host WHERE name IS NOT NULL
+        SELECT name, (SELECT min(due_at) FROM outbox WHERE kind = ?1 AND target = name)
+          FROM host
+         WHERE name IS NOT NULL
         """,
         (KIND,),
     )
-    return [Host(name) for (name,) in rows]
+    return [Host(*row) for row in rows]
 
 
 def read_next_callbacks(db: apsw.Connection, host: str, limit: int) -> list[DueCallback]:
     """What waits for a host, what is due first in front."""
     rows = db.execute(
-        "SELECT id, due_at FROM outbox WHERE kind = ? AND target = ? ORDER BY due_at, id LIMIT ?",
+        "SELECT id, due_at, attempts FROM outbox WHERE kind = ? AND target = ? ORDER BY due_at, id LIMIT ?",
         (KIND, host, limit),
     )
     return [DueCallback(*row) for row in rows]

@@ -25,9 +25,23 @@ class ReadyHook(msgspec.Struct, frozen=True):
     min_interval: int
     expires_at: int
 
-    def wants(self, queue: str) -> bool:
-        """Whether it is about that queue."""
-        return queue in self.queues or (ALL in self.queues and namespace_of(queue) == self.namespace)
+
+class Audience:
+    """Who wants to hear of which queue; of many subscriptions most are about others."""
+
+    def __init__(self, hooks: list[ReadyHook]) -> None:
+        self._of_one: dict[str, list[ReadyHook]] = {}
+        self._of_all: dict[str, list[ReadyHook]] = {}
+        for hook in hooks:
+            if ALL in hook.queues:
+                self._of_all.setdefault(hook.namespace, []).append(hook)
+                continue
+            for queue in hook.queues:
+                self._of_one.setdefault(queue, []).append(hook)
+
+    def of(self, queue: str) -> list[ReadyHook]:
+        """The subscriptions that are about a queue: those to it first, then those to all of its namespace."""
+        return self._of_one.get(queue, []) + self._of_all.get(namespace_of(queue), [])
 
 
 def read_ready_hooks(db: apsw.Connection, now: int) -> list[ReadyHook]:

@@ -55,6 +55,8 @@ class Recipient(msgspec.Struct, frozen=True):
     id: str
     url: str
     secret: str | None
+    due_at: int = 0
+    """When the first of what waits is to be delivered."""
 
 
 class DueDelivery(msgspec.Struct, frozen=True):
@@ -158,7 +160,15 @@ def read_recipient(db: apsw.Connection, webhook_id: str) -> Recipient | None:
 
 def read_waiting_recipients(db: apsw.Connection) -> list[Recipient]:
     """The enabled webhooks for which something waits."""
-    rows = db.execute("SELECT id, url, secret FROM webhook WHERE enabled AND waiting > 0 ORDER BY created_at, rowid")
+    rows = db.execute(
+        """
+        SELECT id, url, secret, (SELECT min(due_at) FROM outbox WHERE kind = ? AND target = webhook.id) AS due_at
+          FROM webhook
+         WHERE enabled AND waiting > 0 AND due_at IS NOT NULL
+         ORDER BY created_at, rowid
+        """,
+        (KIND,),
+    )
     return [Recipient(*row) for row in rows]
 
 

@@ -51,6 +51,14 @@ class Retry(Steering):
         self.error = error
 
 
+class Dead(Steering):
+    """There is no use in trying again: the job is dead, with this error and nothing else."""
+
+    def __init__(self, error: str) -> None:
+        super().__init__(error)
+        self.error = error
+
+
 class Done(msgspec.Struct, frozen=True):
     """The job is completed; `result` is JSON, or None if there is none."""
 

@@ -19,6 +19,7 @@ from rookery.client.functions.outcomes import (
     LONGEST_ERROR,
     Cancel,
     Cancelled,
+    Dead,
     Done,
     Dropped,
     Failed,
@@ -159,6 +160,8 @@ def _steered(steering: Steering) -> Outcome:
             return Snoozed(steering.delay, steering.reason)
         case Cancel():
             return Cancelled(steering.reason)
+        case Dead():
+            return Failed(steering.error, end="dead")
         case Retry():
             error = steering.error
             if isinstance(error, BaseException):

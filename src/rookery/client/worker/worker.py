@@ -29,6 +29,8 @@ from rookery.client.worker.processes import Processes
 from rookery.client.worker.threads import Threads
 
 logger = logging.getLogger("rookery.worker")
+jobs_logger = logging.getLogger("rookery.worker.jobs")
+"""Where it is told how jobs went, for whoever has words of their own for that."""
 
 CLEAN: Final = 0
 UNFINISHED: Final = 3
@@ -466,8 +468,8 @@ def _note(job: RunningJob, outcome: Outcome) -> None:
             is_last = outcome.end is not None or job.attempt >= job.max_retries
             told = "job %s of %s, attempt %d of %d: %s%s"
             last = " (dead)" if is_last else ""
-            logger.warning(told, job.id, job.queue, job.attempt, job.max_retries, outcome.error, last)
+            jobs_logger.warning(told, job.id, job.queue, job.attempt, job.max_retries, outcome.error, last)
             if outcome.backtrace is not None:
-                logger.debug("job %s: %s", job.id, outcome.backtrace.rstrip())
+                jobs_logger.debug("job %s: %s", job.id, outcome.backtrace.rstrip())
         case Dropped():
-            logger.info("job %s of %s: its outcome is dropped (%s)", job.id, job.queue, outcome.reason)
+            jobs_logger.info("job %s of %s: its outcome is dropped (%s)", job.id, job.queue, outcome.reason)

@@ -36,7 +36,7 @@ AT_ONCE: Final = 5
 LONGEST_NAME: Final = 800
 LONGEST_PART: Final = 255
 ANY_TYPE: Final = "application/octet-stream"
-_TYPE: Final = re.compile(r"[\w.+-]+/[\w.+-]+(\s*;[\x20-\x7e]*)?", re.ASCII)
+_TYPE: Final = re.compile(r"[\w.+-]+/[\w.+-]+([ \t]*;[\x20-\x7e]*)?", re.ASCII)
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f\\]")
 
 

@@ -22,6 +22,7 @@ WORKER_SCOPES: Final = frozenset(
     f"codeq:{name}" for name in ("claim", "heartbeat", "abandon", "nack", "result", "subscribe")
 )
 ANONYMOUS: Final = "anonymous"
+UNKNOWN: Final = "unknown token"
 _TENANT_CLAIMS: Final = ("tenantId", "tenant_id", "organizationId", "organization_id")
 
 Headers = Mapping[bytes, bytes]
@@ -69,7 +70,7 @@ class StaticTokens:
             if hmac.compare_digest(text, given):
                 found = claims
         if found is None:
-            raise BadToken("unknown token")
+            raise BadToken(UNKNOWN)
         return found
 
 
@@ -100,7 +101,7 @@ class Guard:
         try:
             return self._known_producer(await self._producers.check(token), token, headers)
         except BadToken as fault:
-            raise CodeqError(401, str(fault)) from None
+            raise CodeqError(401, await _refusal(fault, headers, self._workers, "producer")) from None
 
     async def _anyone(self, _: Headers) -> Caller:
         """Whoever it is, it may do nothing by being who it is."""
@@ -128,7 +129,7 @@ class Guard:
         try:
             return self._known_worker(await self._workers.check(token), token)
         except BadToken as fault:
-            raise CodeqError(401, str(fault)) from None
+            raise CodeqError(401, await _refusal(fault, headers, self._producers, "worker")) from None
 
     async def _producer_as_worker(self, headers: Headers) -> Caller | None:
         """Whoever has a producer's token where a worker's is asked for, if that will do."""
@@ -232,6 +233,13 @@ async def _is_known(tokens: Tokens, headers: Headers) -> bool:
     except (BadToken, CodeqError):
         return False
     return True
+
+
+async def _refusal(fault: BadToken, headers: Headers, others: Tokens | None, side: str) -> str:
+    """What is wrong with a token; of one that belongs to the other side, whose is wanted."""
+    if str(fault) == UNKNOWN and others is not None and await _is_known(others, headers):
+        return f"{UNKNOWN}: a {side}'s is needed here"
+    return str(fault)
 
 
 def _tenant(claims: Claims) -> str:

@@ -16,7 +16,7 @@ from rookery.node.callbacks import ENDING
 from rookery.node.measures import LIFE_SECONDS, Measures
 from rookery.node.ready_hooks import READINESS
 from rookery.store.depths import Depth, read_depths
-from rookery.store.ready_hooks import ALL, ReadyHook, read_ready_hooks
+from rookery.store.ready_hooks import ALL, Audience, ReadyHook, read_ready_hooks
 
 KINDS: Final = {READINESS: "queue_ready", ENDING: "task_result"}
 STATUSES: Final = {True: STATUS_COMPLETED, False: STATUS_FAILED}
@@ -40,8 +40,6 @@ class _Commands:
         self._hooks = hooks
         self._measures = measures
         self._spellings: dict[str, str] = {}
-        self._used = {depth.spelling for depth in depths}
-        """Those that are not only queues of the native API: for all others it would be much to say nothing."""
         for hook in hooks:
             self._spellings |= {queue: spelling for queue, spelling in hook.queues.items() if queue != ALL}
         for depth in depths:
@@ -66,7 +64,8 @@ class _Commands:
             "histogram",
             "codeq_task_processing_latency_seconds",
             "From the creation of a task to its end",
-            [Sample(labels, values) for labels, values in lives.items() if values.count or labels[0] in self._used],
+            # For the others it would be much to say nothing.
+            [Sample(labels, values) for labels, values in lives.items() if values.count],
         )
         yield _by_command(
             "counter", "codeq_lease_expired_total", "Leases that ran out", self._counted(work.lost_leases)
@@ -103,7 +102,8 @@ class _Commands:
             "Tasks that have run out of attempts",
             [Sample((command,), dead[command]) for command in dead],
         )
-        active = self._sums((queue, sum(hook.wants(queue) for hook in self._hooks)) for queue in self._spellings)
+        audience = Audience(self._hooks)
+        active = self._sums((queue, len(audience.of(queue))) for queue in self._spellings)
         yield _by_command(
             "gauge",
             "codeq_subscriptions_active",

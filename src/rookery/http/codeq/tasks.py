@@ -191,7 +191,7 @@ def instant(text: str, field: str) -> int:
 
 
 def _trace_state(call: CodeqCall) -> str | None:
-    given = call.call.headers.get(b"tracestate", b"").strip()
+    given = b",".join(value for name, value in call.call.scope["headers"] if name == b"tracestate").strip()
     return given.decode("latin-1") if 0 < len(given) <= _LONGEST_TRACE_STATE and given.isascii() else None
 
 

@@ -37,13 +37,15 @@ class Register:
     """The files in `<home>/servers`."""
 
     def __init__(self, home: Home) -> None:
+        self._home = home
         self._directory = home.path / "servers"
 
     def enter(self, worker_id: str, server: str, namespace: str | None) -> None:
         """This process is a worker now. Raises HomeError."""
         entry = Entry(worker_id, os.getpid(), own_mark(), server, namespace)
         try:
-            self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._home.make_directory()
+            self._directory.mkdir(mode=0o700, exist_ok=True)
             self._forget_old()
             written = self._directory / f".{worker_id}"
             written.write_bytes(msgspec.json.encode(entry))

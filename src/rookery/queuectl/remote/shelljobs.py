@@ -5,17 +5,19 @@ Leases, heartbeats and the telling of outcomes are the SDK's; the running itself
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
 from rookery.client.functions.app import App
 from rookery.client.functions.current import CurrentJob, current_job
-from rookery.client.functions.outcomes import Retry, Snooze
+from rookery.client.functions.outcomes import Dead, Retry, Snooze
+from rookery.client.functions.signatures import InvalidPayload
 from rookery.queuectl.errand import in_words
 from rookery.queuectl.home import now_ms
 from rookery.queuectl.joblog import first_line, last_line
+from rookery.queuectl.notices import refusal_told, run_told
 from rookery.queuectl.remote.rows import EXIT_CODE
 from rookery.queuectl.settings import LONGEST_TIME
 from rookery.queuectl.shell import Ran, ShellRun, readable
@@ -30,10 +32,6 @@ _HURRY: Final = 0.1
 _MOST_LINES: Final = 2000
 _MOST_CHARACTERS: Final = 200_000
 _LONGEST_LINE: Final = 4000
-
-
-class UnusablePayload(Exception):
-    """There is no command in it, or one that cannot be run like that; trying again does not help."""
 
 
 class ShellJobs:
@@ -51,7 +49,9 @@ class ShellJobs:
         wait_after: Callable[[int], float | None] = lambda attempt: None,
         tell: Callable[[str], None] = lambda text: None,
     ) -> None:
-        self.app = App(url, api_key=api_key, namespace=namespace, lifespan=self._threads_there)
+        self.app = App(
+            url, api_key=api_key, namespace=namespace, lifespan=self._threads_there, middleware=[self._refusals_told]
+        )
         self._concurrency = concurrency
         self._kill_grace = kill_grace
         self._job_timeout = job_timeout
@@ -64,7 +64,7 @@ class ShellJobs:
     def serve(self, queue: str) -> None:
         """Run the commands of a queue."""
         grace = self._kill_grace() + KILL_GRACE
-        self.app.job(queue=queue, discard_on=UnusablePayload, cancel_grace=grace)(self.run_command)
+        self.app.job(queue=queue, cancel_grace=grace)(self.run_command)
 
     def stop_running(self) -> None:
         """End all commands before their time, gently; at once, when said again. Their jobs go back to the server."""
@@ -79,6 +79,16 @@ class ShellJobs:
             yield
         finally:
             self._threads.shutdown(wait=False)
+
+    async def _refusals_told(self, job: CurrentJob, call_next: Callable[[CurrentJob], Awaitable[Any]]) -> Any:
+        try:
+            try:
+                return await call_next(job)
+            except InvalidPayload:
+                raise Dead("the payload must be an object with a `command`") from None
+        except Dead as refusal:
+            self._tell(refusal_told(job.id, job.attempt, job.max_retries, refusal.error))
+            raise
 
     async def run_command(self, command: Any = None, timeout: Any = None, **rest: Any) -> Any:
         """Run one command, and say what becomes of its job."""
@@ -96,12 +106,14 @@ class ShellJobs:
             ran = await self._run(run, job, command)
         finally:
             self._runs.discard(run)
-        self._tell(f"{job.id}: {in_words(ran)}, {ran.duration:.3f} s")
+        wait = self._wait_after(job.attempt) if ran.error else None
+        reason = (job.cancel_reason or "") if job.cancelled else ""
+        self._tell(run_told(job.id, ran, job.attempt, job.max_retries, wait, reason))
         if ran.was_stopped:
             return Snooze(0, "the command was stopped")
         if ran.error:
             job.progress({EXIT_CODE: ran.exit_code})
-            return Retry(self._wait_after(job.attempt), ran.error)
+            return Retry(wait, ran.error)
         return {
             EXIT_CODE: ran.exit_code,
             "duration_ms": round(ran.duration * 1000),
@@ -134,7 +146,7 @@ def _run_and_log(run: ShellRun, job: CurrentJob, command: str) -> Ran:
 
 def _command(value: Any) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise UnusablePayload("the payload must have a `command`: the text that the shell is to run")
+        raise Dead("`command` must be text that is not blank")
     return value
 
 
@@ -142,7 +154,7 @@ def _timeout(value: Any) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= LONGEST_TIME:
-        raise UnusablePayload("the payload's `timeout` must be a number of seconds above 0, or null")
+        raise Dead("`timeout` must be a number of seconds above 0, or null")
     return float(value)
 
 

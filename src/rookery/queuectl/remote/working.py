@@ -14,7 +14,7 @@ from typing import Final
 import click
 
 from rookery.client.errors import RookeryError
-from rookery.client.worker.worker import Worker
+from rookery.client.worker.worker import Worker, jobs_logger
 from rookery.model.backoff import power_delay
 from rookery.queuectl.commands import refuse
 from rookery.queuectl.home import Home
@@ -49,10 +49,9 @@ def stop(place: ServerPlace, wait: bool, timeout: float | None) -> None:
     for entry in running:
         place.register.tell_to_stop(entry.worker_id)
     workers = "worker" if len(running) == 1 else "workers"
-    click.echo(
-        f"Told to stop: {len(running)} {workers} of {place.home.path}; jobs that run are finished first. "
-        "Stop those that were started elsewhere where they run."
-    )
+    told = f"Told to stop: {len(running)} {workers} of {place.home.path}; jobs that run are finished first."
+    none = f"No worker that was started from {place.home.path} for {place.url} is running."
+    click.echo(f"{told if running else none} Stop those that were started elsewhere where they run.")
     end = None if timeout is None else monotonic() + timeout
     while wait and (left := [entry.worker_id for entry in running if entry.is_running]):
         if end is not None and monotonic() >= end:
@@ -90,6 +89,7 @@ class _Worker:
     def work(self) -> None:
         """Work until it is time to end."""
         logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="queuectl: %(message)s", force=True)
+        jobs_logger.setLevel(logging.ERROR)  # A line of ours tells of each job.
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         self._register.enter(self._id, self._place.url, self._place.namespace)
         report(f"{self._id} started (pid {os.getpid()})")
