@@ -4,6 +4,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import apsw
 import httpx
@@ -493,3 +494,30 @@ def test_a_schedule_survives_a_kill(start_server: Callable[..., ServerProcess]) 
     server.kill()
     server.start()
     assert api.get("/schedules").json() == [made]
+
+
+# --- lines that are not a schedule yet
+
+
+def test_a_line_tells_when_it_comes_before_there_is_a_schedule(api: Api) -> None:
+    answer = api.get("/cron/next", params={"cron": "30 2 * * mon", "timezone": "Europe/Berlin"})
+    assert answer.status_code == 200, answer.text
+    runs = [moment(text).astimezone(ZoneInfo("Europe/Berlin")) for text in answer.json()["next_runs"]]
+    assert len(runs) == 5
+    assert runs == sorted(set(runs))
+    assert {(run.weekday(), run.hour, run.minute) for run in runs} == {(0, 2, 30)}
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ({}, ["cron"]),
+        ({"cron": "61 * * * *"}, ["cron", "61"]),
+        ({"cron": "0 0 30 2 *"}, ["cron"]),
+        ({"cron": "@daily", "timezone": "Mars/Base"}, ["timezone", "Mars/Base"]),
+    ],
+)
+def test_a_line_that_never_comes_is_refused_before_there_is_a_schedule(
+    api: Api, query: dict[str, str], words: list[str]
+) -> None:
+    assert_refused(api.get("/cron/next", params=query), 400, "VALIDATION_ERROR", *words)

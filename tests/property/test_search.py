@@ -2,6 +2,7 @@
 
 import json
 import operator
+import re
 import string
 from collections.abc import Iterator
 from typing import Any
@@ -169,7 +170,7 @@ def job_specs(draw: st.DrawFn) -> dict[str, Any]:
         "chain_id": draw(st.sampled_from([None, "c1"])),
         "in_batch": draw(st.booleans()),
         "expire_after": draw(st.sampled_from([None, "1h", "2h"])),
-        "error": draw(st.sampled_from(["Boom", "timed out\0late", "50% É"])),
+        "error": draw(st.sampled_from(["Boom", "timed out\0late", "50% É", "Boom\nat line 1"])),
     }
 
 
@@ -193,6 +194,9 @@ def filters(draw: st.DrawFn) -> JobFilter:
         "worker_id": st.sampled_from(["w1", "none"]),
         "has_errors": st.booleans(),
         "error_contains": st.sampled_from(["boom", "É", "%", "\0LATE", "o"]),
+        "error_matches": st.sampled_from(
+            ["Boom", "B*", "*o*", "BOOM", "*%*", "B?om", "[B]oom", "", "*", "*% *", "timed *"]
+        ),
         "job_id_prefix": st.sampled_from(["a", "ab", "job_", "job_0", "J", "zz"]),
     }
     for name in ("created", "scheduled", "started", "completed", "expire"):
@@ -247,6 +251,12 @@ def same(left: Any, right: Any) -> bool:
     return kind(left) == kind(right) and left == right
 
 
+def line_matches(wanted: str, error: str) -> bool:
+    """Whether the first line of an error is what is wanted; SQLite does not look beyond a NUL."""
+    line = error.partition("\0")[0].partition("\n")[0]
+    return re.fullmatch("[^ ]*".join(re.escape(part) for part in wanted.split("*")), line) is not None
+
+
 def is_wanted(job: dict[str, Any], wanted: JobFilter, namespace: str) -> bool:
     """The contract, said plainly."""
     text = lower(job["payload"])
@@ -260,6 +270,7 @@ def is_wanted(job: dict[str, Any], wanted: JobFilter, namespace: str) -> bool:
         wanted.attempt_max is None or job["attempt"] <= wanted.attempt_max,
         wanted.has_errors is None or wanted.has_errors == bool(job["errors"]),
         wanted.job_id_prefix is None or job["id"].startswith(wanted.job_id_prefix),
+        wanted.error_matches is None or line_matches(wanted.error_matches, (job["errors"] or [""])[-1]),
         wanted.error_contains is None or any(lower(wanted.error_contains) in lower(error) for error in job["errors"]),
     ]
     if wanted.tags is not None:

@@ -227,7 +227,8 @@ def _find_jobs(ledger: Ledger, ids: tuple[str, ...], wanted: JobFilter) -> dict[
     possible = tuple([job_id for job_id in ids if "\0" not in job_id])
     if not possible:
         return {}
-    quick = msgspec.structs.replace(wanted, payload_contains=None, payload_jq=None, error_contains=None)
+    costly = ("payload_contains", "payload_jq", "error_contains", "error_matches")
+    quick = msgspec.structs.replace(wanted, **dict.fromkeys(costly))
     conditions = all_of(conditions_of(quick))
     # By their ids, which no other index may seem better than.
     jobs = select_jobs(

@@ -8,7 +8,7 @@ from msgspec import UNSET, UnsetType
 
 from rookery.engine.ops import DeleteSchedule, NextRun, Refusal, RunScheduleNow, SavedSchedule, SaveSchedule
 from rookery.engine.schedules import DEFAULT_ZONE
-from rookery.http.call import Answer, Call, Handler, Route, json_answer, says
+from rookery.http.call import Answer, Call, Handler, Parameter, Route, json_answer, says
 from rookery.http.errors import invalid, not_found, refused
 from rookery.http.produce import EnqueueAnswer, EnqueueRequest, enqueue_answer, new_job
 from rookery.http.values import Raw
@@ -75,6 +75,14 @@ class ScheduleView(msgspec.Struct):
     next_run: str | None
     next_runs: list[str]
     created_at: str
+
+
+class CronView(msgspec.Struct):
+    """When a cron line comes next."""
+
+    cron: str
+    timezone: str
+    next_runs: list[str]
 
 
 _decoder = msgspec.json.Decoder(ScheduleRequest)
@@ -229,6 +237,15 @@ def _next_run(call: Call, before: Schedule | None, request: ScheduleRequest) -> 
         raise invalid(f"timezone: {error}") from None
 
 
+async def show_next_runs(call: Call) -> Answer:
+    """When a line would come, before there is a schedule with it."""
+    query = call.query()
+    request = ScheduleRequest(cron=query.get("cron"), timezone=query.get("timezone"))
+    first = _next_run(call, None, request)
+    slots = islice(read_cron(first.cron, first.timezone).after(first.at), SHOWN_RUNS - 1)
+    return json_answer(CronView(first.cron, first.timezone, [format_instant(at) for at in (first.at, *slots)]))
+
+
 async def run(call: Call) -> Answer:
     """Enqueue one job now."""
     enqueued = await call.node.submit(RunScheduleNow(schedule_id=call.params["schedule_id"], namespace=call.namespace))
@@ -314,6 +331,18 @@ ROUTES = [
         handler=run,
         summary="Enqueue one job now, beside the slots",
         answers={201: EnqueueAnswer, 200: EnqueueAnswer},
+        tag=_TAG,
+    ),
+    Route(
+        method="GET",
+        path="/api/v1/cron/next",
+        handler=show_next_runs,
+        summary="When a cron line comes next, without making a schedule; 400 says what is wrong with it",
+        answers={200: CronView},
+        parameters=(
+            Parameter("cron", "Required. The line, or a name like `@daily`"),
+            Parameter("timezone", "By whose clocks, `UTC` by default"),
+        ),
         tag=_TAG,
     ),
 ]

@@ -14,6 +14,8 @@ from rookery.http.values import rank
 from rookery.model.instants import BadInstant, parse_bound
 from rookery.model.job import DEAD, STATES
 from rookery.store import payload_jq
+from rookery.store.dead import DeadGroupsView, read_dead_groups
+from rookery.store.failures import LOOKED_AT
 from rookery.store.filters import INT64, JobFilter
 from rookery.store.search import DEFAULT_SORT, SORTS, Order, Position, search
 from rookery.store.summaries import JobSummary, read_summaries
@@ -60,6 +62,13 @@ class SearchRequest(msgspec.Struct):
     chain_id: Annotated[str | None, says("Jobs of this chain")] = None
     has_errors: Annotated[bool | None, says("Whether any attempt has failed")] = None
     error_contains: Annotated[str | None, says("Text in any of the job's errors; ASCII letters of either case")] = None
+    error_matches: Annotated[
+        str | None,
+        says(
+            "The first line of the job's last error, in which `*` stands for anything without a space; "
+            "empty: it says nothing"
+        ),
+    ] = None
     job_id_prefix: Annotated[str | None, says("Jobs whose id begins with this")] = None
     sort: Annotated[
         str | None, says("`created_at` (default), `priority`, `started_at`, `completed_at` or `attempt`")
@@ -113,6 +122,13 @@ async def list_dead(call: Call) -> Answer:
         cursor=query.get("cursor"),
     )
     return await _answer(call, request)
+
+
+async def group_dead(call: Call) -> Answer:
+    """The jobs that have failed for good, by what was said."""
+    queue = call.query().get("queue")
+    stored = call.queue(queue) if queue and queue.strip() else None
+    return json_answer(await call.node.overviews.run(lambda db: read_dead_groups(db, call.namespace, stored)))
 
 
 async def bulk_get(call: Call) -> Answer:
@@ -175,6 +191,7 @@ def job_filter(call: Call, request: SearchRequest) -> JobFilter:
         tags=_tags(request.tags),
         payload_jq=request.payload_jq or None,
         has_errors=request.has_errors,
+        error_matches=_line(request.error_matches, "error_matches"),
         attempt_min=_attempts(request.attempt_min, "attempt_min"),
         attempt_max=_attempts(request.attempt_max, "attempt_max"),
         **texts,
@@ -186,6 +203,11 @@ def _text(text: str | None, field: str) -> str | None:
     if text and len(text) > LONGEST_TEXT:
         raise invalid(f"{field} has {len(text)} characters, the limit is {LONGEST_TEXT}")
     return text or None
+
+
+def _line(line: str | None, field: str) -> str | None:
+    """A text that is wanted even if it is empty."""
+    return None if line is None else _text(line, field) or ""
 
 
 def _states(given: list[str] | str | None) -> tuple[str, ...]:
@@ -284,6 +306,15 @@ ROUTES = [
         summary="The jobs that have failed for good",
         answers={200: SearchAnswer},
         parameters=_PAGING,
+        tag="Jobs",
+    ),
+    Route(
+        method="GET",
+        path="/api/v1/dead/groups",
+        handler=group_dead,
+        summary=f"The newest {LOOKED_AT} jobs that have failed for good, taken together by their last error",
+        answers={200: DeadGroupsView},
+        parameters=(Parameter("queue", "Jobs of this queue"),),
         tag="Jobs",
     ),
 ]

@@ -8,15 +8,16 @@ import msgspec
 
 from rookery.model.instants import format_instant
 from rookery.model.names import DEFAULT_NAMESPACE, is_visible, shown_name
+from rookery.store.filters import BLANKS, ERROR_LINE
 
 LOOKED_AT: Final = 2_000
 """Of more failed attempts than these only the newest are looked at."""
 MOST_GROUPS: Final = 50
-LONGEST: Final = 300
 _VARYING: Final = re.compile(
     r"\b0x[0-9a-fA-F]+\b|\b[0-9a-fA-F]{8}-[0-9a-fA-F-]{27}\b|\b(?:job|batch|chn)_[0-9A-Z]{26}\b|\d+(?:\.\d+)*"
 )
 _PLACE: Final = "\0"
+_PLACES: Final = re.compile(f"{_PLACE}+")
 
 
 class FailureGroup(msgspec.Struct):
@@ -46,9 +47,19 @@ class FailuresView(msgspec.Struct):
 
 
 def pattern_of(error: str) -> str:
-    """What is the same in errors of one kind: the first line, with a place where a number or an id stands."""
-    line = error.strip().partition("\n")[0][:LONGEST]
+    """What is the same in errors of one kind: the first line, with a place where a number or an id stands.
+
+    A line of numbers alone stays as it is: with places only, it would be like any other.
+    """
+    line = error.strip(BLANKS).partition("\n")[0][:ERROR_LINE].strip(BLANKS)
+    if not any(letter.isalpha() for letter in _VARYING.sub("", line)):
+        return line
     return _VARYING.sub(_PLACE, line)
+
+
+def glob_of(pattern: str) -> str:
+    """The pattern as a search for `error_matches` takes it."""
+    return _PLACES.sub("*", pattern)
 
 
 def read_failures(
@@ -79,7 +90,7 @@ def _group(pattern: str, rows: list[Any], namespace: str) -> FailureGroup:
     """Rows of one pattern, newest first."""
     error, last_at, attempt, _, job_id, _, max_retries, queue = rows[0]
     return FailureGroup(
-        error=error[:LONGEST],
+        error=error[:ERROR_LINE],
         pattern=pattern.replace(_PLACE, "…"),
         contains=max(pattern.split(_PLACE), key=len).strip(),
         attempts=len(rows),

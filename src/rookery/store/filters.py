@@ -38,6 +38,7 @@ class JobFilter(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     chain_id: str | None = None
     has_errors: bool | None = None
     error_contains: str | None = None
+    error_matches: str | None = None
     job_id_prefix: str | None = None
 
 
@@ -86,6 +87,11 @@ _TIMES: Final = {
 }
 _LINKS: Final = ("unique_key", "batch_id", "chain_id", "parent_id")
 _LAST: Final = "\U0010ffff"
+BLANKS: Final = " \t\r\n"
+"""What does not count around an error."""
+ERROR_LINE: Final = 300
+"""So much of an error's first line tells of which kind it is."""
+_BLANKS: Final = f"char({', '.join(str(ord(blank)) for blank in BLANKS)})"
 
 
 def conditions_of(wanted: JobFilter) -> list[Condition]:
@@ -178,6 +184,25 @@ def _errors(wanted: JobFilter) -> Iterator[Condition]:
         like_it = "SELECT DISTINCT job AS seq FROM error WHERE instr(lower(error), ?) > 0"
         seqs = Sql(like_it, (_lower(wanted.error_contains),))
         yield Condition(Sql(f"seq IN ({seqs.text})", seqs.values), _ranges(seqs))
+    if wanted.error_matches is not None:
+        yield Condition(_last_error_matches(wanted.error_matches.strip(BLANKS)))
+
+
+def _last_error_matches(line: str) -> Sql:
+    """What a `*` stands for has no space in it: then the line has as many spaces as what is wanted."""
+    glob = line.replace("[", "[[]").replace("?", "[?]")
+    return Sql(
+        f"""
+        coalesce((
+          SELECT line GLOB ? AND length(line) - length(replace(line, ' ', '')) = ?
+            FROM (SELECT trim(substr(text, 1, min({ERROR_LINE}, instr(text || char(10), char(10)) - 1)), {_BLANKS})
+                         AS line
+                    FROM (SELECT trim(error, {_BLANKS}) AS text
+                            FROM error WHERE error.job = job.seq ORDER BY error.id DESC LIMIT 1))
+        ), '' GLOB ?)
+        """,
+        (glob, line.count(" "), glob),
+    )
 
 
 def _payload_contains(text: str) -> Sql:

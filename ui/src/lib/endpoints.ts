@@ -84,6 +84,8 @@ export const api = {
     }),
   search: (body: r.SearchRequest, signal?: Signal) =>
     call<r.SearchAnswer>("POST", v1("jobs/search"), { body, signal }),
+  deadGroups: (query: { queue?: string }, signal?: Signal) =>
+    call<r.DeadGroupsView>("GET", v1("dead/groups"), { query, signal }),
   fulltext: (q: string, limit: number, signal?: Signal) =>
     call<r.FullTextAnswer>("GET", v1("search/fulltext"), { query: { q, limit }, signal, plain: true }),
   job: (id: string, signal?: Signal) => call<r.JobView>("GET", v1(`jobs/${at(id)}`), { signal }),
@@ -121,6 +123,8 @@ export const api = {
   deleteSchedule: (id: string) => call<r.Status>("DELETE", v1(`schedules/${at(id)}`)),
   pauseSchedule: (id: string) => call<r.ScheduleView>("POST", v1(`schedules/${at(id)}/pause`)),
   resumeSchedule: (id: string) => call<r.ScheduleView>("POST", v1(`schedules/${at(id)}/resume`)),
+  nextRuns: (query: { cron: string; timezone: string }, signal?: Signal) =>
+    call<r.CronView>("GET", v1("cron/next"), { query, signal }),
   runSchedule: (id: string) => call<r.EnqueueAnswer>("POST", v1(`schedules/${at(id)}/run`)),
 
   // Webhooks

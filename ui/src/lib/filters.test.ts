@@ -20,6 +20,7 @@ const FULL: JobFilter = {
   payload: "user@example.com",
   jq: '.template == "welcome"',
   error: "SMTP 100%",
+  errorMatches: "SMTP * after * s",
   id: "job_01",
   worker: "w-1",
   batch: "batch_1",

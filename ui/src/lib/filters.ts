@@ -30,6 +30,8 @@ export interface JobFilter {
   payload: string;
   jq: string;
   error: string;
+  /** The first line of the last error, with `*` for what varies. */
+  errorMatches: string;
   id: string;
   worker: string;
   batch: string;
@@ -56,6 +58,7 @@ const TEXTS = {
   payload: ["payload", "payload_contains"],
   jq: ["jq", "payload_jq"],
   error: ["error", "error_contains"],
+  errorMatches: ["error_matches", "error_matches"],
   id: ["id", "job_id_prefix"],
   worker: ["worker", "worker_id"],
   batch: ["batch", "batch_id"],
@@ -189,6 +192,7 @@ export function describeFilter(filter: JobFilter): { label: string; without: Par
     payload: "payload contains",
     jq: "jq",
     error: "error contains",
+    errorMatches: "last error is",
     id: "id begins with",
     worker: "worker is",
     batch: "batch is",

@@ -91,6 +91,29 @@ export const queries = {
       placeholderData: keepPreviousData,
       meta: { live: request.queue ? concerns.queue(request.queue) : concerns.any },
     }),
+  deadGroups: (queue: string) =>
+    queryOptions({
+      queryKey: ["dead-groups", queue],
+      queryFn: ({ signal }) => api.deadGroups({ queue: queue || undefined }, signal),
+      placeholderData: keepPreviousData,
+      refetchInterval: SELDOM,
+      meta: {
+        live: concerns.events("dead", "expired", "rejected", "retried", "deleted", "moved", "restored"),
+      },
+    }),
+  jobs: (ids: string[]) =>
+    queryOptions({
+      queryKey: ["jobs", ids],
+      queryFn: ({ signal }) => api.jobs(ids, signal),
+      placeholderData: keepPreviousData,
+    }),
+  holds: (ids: string[]) =>
+    queryOptions({
+      queryKey: ["holds", ids],
+      queryFn: ({ signal }) => api.events({ job_ids: ids.join(","), types: "held", limit: 1000 }, signal),
+      placeholderData: keepPreviousData,
+      enabled: ids.length > 0,
+    }),
   fulltext: (q: string, limit = 8) =>
     queryOptions({
       queryKey: ["fulltext", q, limit],
@@ -135,6 +158,12 @@ export const queries = {
       queryKey: ["schedules"],
       queryFn: ({ signal }) => api.schedules(signal),
       refetchInterval: SOMETIMES,
+    }),
+  nextRuns: (cron: string, timezone: string) =>
+    queryOptions({
+      queryKey: ["next-runs", cron, timezone],
+      queryFn: ({ signal }) => api.nextRuns({ cron, timezone }, signal),
+      enabled: cron !== "",
     }),
   webhooks: () =>
     queryOptions({

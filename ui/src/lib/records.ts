@@ -276,6 +276,8 @@ export interface BulkFilter {
   has_errors?: boolean | null;
   /** Text in any of the job's errors; ASCII letters of either case */
   error_contains?: string | null;
+  /** The first line of the job's last error, in which `*` stands for anything without a space; empty: it says nothing */
+  error_matches?: string | null;
   /** Jobs whose id begins with this */
   job_id_prefix?: string | null;
   /** `created_at` (default), `priority`, `started_at`, `completed_at` or `attempt` */
@@ -391,6 +393,32 @@ export interface ClusterStatus {
 export interface ConcurrencyRequest {
   /** 0, null or nothing lifts the limit */
   max?: number | null;
+}
+
+/** When a cron line comes next. */
+export interface CronView {
+  cron: string;
+  timezone: string;
+  next_runs: string[];
+}
+
+/** Dead jobs whose last errors differ in numbers and ids only; a search for `error_matches` finds them all. */
+export interface DeadGroup {
+  error: string;
+  error_matches: string;
+  jobs: number;
+  queues: string[];
+  first_at: string;
+  last_at: string;
+  job_ids: string[];
+}
+
+/** Groups, the largest first, of the newest of all dead jobs; `is_partial`: not all of them were looked at. */
+export interface DeadGroupsView {
+  groups: DeadGroup[];
+  looked_at: number;
+  total: number;
+  is_partial: boolean;
 }
 
 /** One attempt to deliver an event, and what was answered. */
@@ -1356,6 +1384,8 @@ export interface SearchRequest {
   has_errors?: boolean | null;
   /** Text in any of the job's errors; ASCII letters of either case */
   error_contains?: string | null;
+  /** The first line of the job's last error, in which `*` stands for anything without a space; empty: it says nothing */
+  error_matches?: string | null;
   /** Jobs whose id begins with this */
   job_id_prefix?: string | null;
   /** `created_at` (default), `priority`, `started_at`, `completed_at` or `attempt` */

@@ -48,6 +48,7 @@ class Filters(TypedDict, total=False):
     chain_id: str | None
     has_errors: bool | None
     error_contains: str | None
+    error_matches: str | None
     job_id_prefix: str | None
 
 
