@@ -4,7 +4,8 @@ import { type FormEvent, useEffect, useState } from "react";
 import { Chip } from "@/components/badge";
 import { Button } from "@/components/button";
 import { SelectField, TextField } from "@/components/field";
-import { ALL, isNarrow, type JobFilter, PRIORITIES, readTag, STATES, type State } from "@/lib/filters";
+import { isNarrow } from "@/lib/filter-words";
+import { ALL, type JobFilter, PRIORITIES, readTag, STATES, type State } from "@/lib/filters";
 
 export function FilterForm({ filter, onApply }: { filter: JobFilter; onApply: (filter: JobFilter) => void }) {
   const [draft, setDraft] = useState(filter);
