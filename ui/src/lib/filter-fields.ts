@@ -125,7 +125,8 @@ function meanings(text: string, filter: JobFilter, known: Known): Offer[] {
   }
   if (wanted.startsWith(".") && text.length > 1) offers.unshift(typed(fieldOf("jq")!, text, filter)!);
   if (/^job_\w/.test(wanted)) offers.unshift(typed(fieldOf("id")!, text, filter)!);
-  offers.push(typed(fieldOf("payload")!, text, filter)!, typed(fieldOf("error")!, text, filter)!);
+  for (const id of ["payload", "error"])
+    offers.push({ ...typed(fieldOf(id)!, text, filter)!, group: "Jobs whose" });
   return [...offers, ...fields];
 }
 

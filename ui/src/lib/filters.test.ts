@@ -1,6 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { describeFilter, filterFault, isNarrow } from "./filter-words";
-import { ALL, type JobFilter, readFilter, readTag, toInstant, toRequest, writeFilter } from "./filters";
+import {
+  ALL,
+  type JobFilter,
+  readFilter,
+  readTag,
+  tagFilters,
+  toInstant,
+  toRequest,
+  writeFilter,
+} from "./filters";
 import { formatParams, parseParams } from "./params";
 
 const FULL: JobFilter = {
@@ -115,6 +124,13 @@ it.each([
   [":x", null],
 ])("reads the tag %s", (text, tag) => {
   expect(readTag(text)).toEqual(tag);
+});
+
+it("a job's tags are filters that find it", () => {
+  const filters = tagFilters('{"tenant":"acme","n":5,"on":true}');
+  expect(filters).toEqual(["tenant:acme", "n:=5", "on:=true"]);
+  expect(toRequest({ ...ALL, tags: filters }).tags).toEqual({ tenant: "acme", n: 5, on: true });
+  expect(tagFilters(null)).toEqual([]);
 });
 
 describe("a filter in words", () => {

@@ -1,5 +1,6 @@
 /** What is looked for among jobs, as the address bar says it and as the API wants it. */
 
+import { type JsonText, parseJson, printJson } from "./json";
 import type { SearchRequest } from "./records";
 import { MINUTE, parseDuration } from "./time";
 
@@ -160,6 +161,15 @@ export function readTag(text: string): [string, TagValue] | null {
 /** A tag as it stands in a filter, from its key and the JSON node's text. */
 export function writeTag(key: string, value: string, isText: boolean): string {
   return isText ? `${key}:${value}` : `${key}:=${value}`;
+}
+
+/** The tags of a job as filters that find it. */
+export function tagFilters(tags: JsonText | null): string[] {
+  const node = tags === null ? null : parseJson(tags);
+  if (node?.kind !== "object") return [];
+  return node.entries.map(([key, value]) =>
+    value.kind === "string" ? writeTag(key, value.value, true) : writeTag(key, printJson(value), false),
+  );
 }
 
 /** The request of a search, without its page. */

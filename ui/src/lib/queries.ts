@@ -6,6 +6,7 @@
 import { keepPreviousData, QueryClient, queryOptions } from "@tanstack/react-query";
 import { ApiError } from "./api";
 import { api, type SpanQuery } from "./endpoints";
+import { STATES, type State } from "./filters";
 import { concerns } from "./live";
 import type { SearchRequest } from "./records";
 
@@ -89,6 +90,20 @@ export const queries = {
       queryKey: ["search", request],
       queryFn: ({ signal }) => api.search(request, signal),
       placeholderData: keepPreviousData,
+      meta: { live: request.queue ? concerns.queue(request.queue) : concerns.any },
+    }),
+  stateCounts: (request: SearchRequest) =>
+    queryOptions({
+      queryKey: ["state-counts", request],
+      queryFn: async ({ signal }) => {
+        const answers = await Promise.all(
+          STATES.map((state) => api.search({ ...request, state: [state], limit: 1 }, signal)),
+        );
+        return Object.fromEntries(STATES.map((state, at) => [state, answers[at]!.total])) as Record<
+          State,
+          number
+        >;
+      },
       meta: { live: request.queue ? concerns.queue(request.queue) : concerns.any },
     }),
   deadGroups: (queue: string) =>
