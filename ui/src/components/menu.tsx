@@ -1,6 +1,14 @@
 /** A button that opens a list of actions. Arrow keys move, Enter chooses, Escape closes. */
 
-import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from "react";
+import {
+  type KeyboardEvent,
+  type ReactNode,
+  useEffect,
+  useId,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from "react";
 import { Button, type ButtonProps, IconButton } from "./button";
 import { cx } from "./cx";
 import { Icon, type IconName } from "./icons";
@@ -34,8 +42,16 @@ export function Menu({
 }) {
   const popover = usePopover();
   const list = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    if (popover.open) list.current?.querySelector<HTMLElement>("[role=menuitem]:not([disabled])")?.focus();
+  /** Where the screen ends, it opens towards the other side. */
+  const [isFlipped, setFlipped] = useState(false);
+  useLayoutEffect(() => {
+    if (!popover.open) {
+      setFlipped(false);
+      return;
+    }
+    const place = list.current!.getBoundingClientRect();
+    setFlipped(place.left < 0 || place.right > document.documentElement.clientWidth);
+    list.current!.querySelector<HTMLElement>("[role=menuitem]:not([disabled])")?.focus();
   }, [popover.open]);
 
   function move(event: KeyboardEvent) {
@@ -73,7 +89,7 @@ export function Menu({
           onKeyDown={move}
           className={cx(
             "absolute top-full z-30 mt-1 min-w-44 rounded-lg border border-line bg-surface p-1 shadow-raised motion-safe:animate-[arrive_100ms_ease-out]",
-            align === "end" ? "right-0" : "left-0",
+            (align === "end") === isFlipped ? "left-0" : "right-0",
           )}
         >
           {items.map((item) => (

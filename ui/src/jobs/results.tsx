@@ -53,24 +53,22 @@ export function JobResults({
     <div className={cx("border-line border-t transition-opacity", search.isPlaceholderData && "opacity-60")}>
       <RunningBulks />
       <div className="flex min-h-11 flex-wrap items-center gap-x-3 gap-y-1 px-4 py-1.5">
-        <p className="text-sm text-ink-2" role="status">
+        <p className="mr-auto text-sm text-ink-2" role="status">
           <b className="font-semibold text-ink">{formatCount(total)}</b>{" "}
           {plural(total, "result").replace(/^\S+ /, "")}{" "}
           <span className="text-ink-3">({Math.max(1, Math.round(duration_ms))} ms)</span>
         </p>
-        <div className="ml-auto flex flex-wrap items-center gap-2">
-          {total > 0 && !chosen.all && (
-            <Button
-              small
-              look="quiet"
-              className="-mr-2"
-              onClick={() => setChosen({ ids: new Set(), all: true })}
-            >
-              Select all {formatCount(total)}
-            </Button>
-          )}
-          {toolbar}
-        </div>
+        {total > 0 && !chosen.all && (
+          <Button
+            small
+            look="quiet"
+            className="-mr-2"
+            onClick={() => setChosen({ ids: new Set(), all: true })}
+          >
+            Select all {formatCount(total)}
+          </Button>
+        )}
+        {toolbar && <div className="flex items-center gap-2">{toolbar}</div>}
       </div>
       <BulkBar
         chosen={chosen}

@@ -9,7 +9,7 @@ import { formatCount, formatShort } from "@/lib/numbers";
 import { queries } from "@/lib/queries";
 
 /** Counting takes a search for each state: that is done where one search takes no longer than this. */
-const QUICK = 60;
+const QUICK = 250;
 
 type Counts = Record<State, number> | undefined;
 
