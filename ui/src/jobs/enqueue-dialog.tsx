@@ -24,6 +24,8 @@ export interface Draft {
   uniqueKey: string;
   expireAfter: string;
   tags: string;
+  /** What the form has no field for and the job has all the same. */
+  kept: Partial<NewJob>;
 }
 
 const EMPTY: Draft = {
@@ -37,6 +39,7 @@ const EMPTY: Draft = {
   uniqueKey: "",
   expireAfter: "",
   tags: "",
+  kept: {},
 };
 
 /** Open the dialog, perhaps with something in it already: a queue, or a job to be cloned. */
@@ -182,6 +185,7 @@ function durationFault(text: string): string | null {
 export function requestOf(job: Draft): NewJob {
   const given = (text: string) => text.trim() || undefined;
   return {
+    ...job.kept,
     queue: job.queue.trim(),
     payload: job.payload.trim(),
     priority: job.priority,

@@ -18,10 +18,13 @@ export interface SpanQuery {
 }
 
 /** A job to add, its JSON as text. */
-export interface NewJob extends Omit<r.EnqueueRequest, "payload" | "checkpoint" | "tags"> {
+export interface NewJob
+  extends Omit<r.EnqueueRequest, "payload" | "checkpoint" | "tags" | "chain" | "agent"> {
   payload?: JsonText;
   checkpoint?: JsonText;
   tags?: JsonText;
+  chain?: JsonText;
+  agent?: JsonText;
 }
 
 export interface BulkTarget {
@@ -80,9 +83,16 @@ export const api = {
   removeThrottle: (name: string) => call<r.Status>("DELETE", v1(`queues/${at(name)}/throttle`)),
 
   // Jobs
-  enqueue: ({ payload, checkpoint, tags, ...job }: NewJob) =>
+  enqueue: ({ payload, checkpoint, tags, chain, agent, ...job }: NewJob) =>
     call<r.EnqueueAnswer>("POST", v1("enqueue"), {
-      body: { ...job, payload: exact(payload), checkpoint: exact(checkpoint), tags: exact(tags) },
+      body: {
+        ...job,
+        payload: exact(payload),
+        checkpoint: exact(checkpoint),
+        tags: exact(tags),
+        chain: exact(chain),
+        agent: exact(agent),
+      },
     }),
   search: (body: r.SearchRequest, signal?: Signal) =>
     call<r.SearchAnswer>("POST", v1("jobs/search"), { body, signal }),

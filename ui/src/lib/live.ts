@@ -37,6 +37,8 @@ const SILENCE = 20_000;
 const HIDDEN_FOR = 5_000;
 /** A query that took long is not asked again before so many times as long has passed. */
 const REST = 5;
+/** How soon to look again whether an answer has come. */
+const UNDER_WAY = 250;
 
 /** Concerns of the usual kinds. */
 export const concerns = {
@@ -152,34 +154,54 @@ export function retryNow(): void {
   if (live.get().kind === "stale") reconnect();
 }
 
-interface Costs {
-  mayAsk(query: Query): boolean;
+interface Asking {
+  /** Ask a query again: at once, or as soon as it has rested. */
+  ask(query: Query): void;
   stop(): void;
 }
 
-/** Remembers how long each query took, so that dear ones are asked less often. */
-function watchCosts(client: QueryClient): Costs {
+/** Remembers how long each query took, so that dear ones are asked less often. What was told is never forgotten. */
+function watchCosts(client: QueryClient): Asking {
   const begun = new WeakMap<Query, number>();
   const taken = new WeakMap<Query, number>();
-  const stop = client.getQueryCache().subscribe((event) => {
+  const owed = new Map<Query, ReturnType<typeof setTimeout>>();
+  const unwatch = client.getQueryCache().subscribe((event) => {
     if (event.type !== "updated") return;
     if (event.action.type === "fetch") begun.set(event.query, Date.now());
     if (event.action.type === "success") {
       taken.set(event.query, Date.now() - (begun.get(event.query) ?? Date.now()));
     }
   });
+  function ask(query: Query): void {
+    if (owed.has(query)) return;
+    // An answer that is under way may be older than the change.
+    const isAsking = query.state.fetchStatus === "fetching";
+    const rest = query.state.dataUpdatedAt + REST * (taken.get(query) ?? 0) - Date.now();
+    if (!isAsking && rest <= 0) {
+      const filters = { queryKey: query.queryKey, exact: true, refetchType: "active" } as const;
+      void client.invalidateQueries(filters, { cancelRefetch: false });
+      return;
+    }
+    const wait = isAsking ? Math.max(rest, UNDER_WAY) : rest;
+    owed.set(
+      query,
+      setTimeout(() => {
+        owed.delete(query);
+        ask(query);
+      }, wait),
+    );
+  }
   return {
-    mayAsk: (query) => Date.now() - query.state.dataUpdatedAt >= REST * (taken.get(query) ?? 0),
-    stop,
+    ask,
+    stop() {
+      unwatch();
+      for (const timer of owed.values()) clearTimeout(timer);
+    },
   };
 }
 
-function tell(client: QueryClient, costs: Costs, change: Change): void {
-  void client.invalidateQueries(
-    {
-      predicate: (query) => (query.meta?.live?.(change) ?? false) && costs.mayAsk(query),
-      refetchType: "active",
-    },
-    { cancelRefetch: false },
-  );
+function tell(client: QueryClient, costs: Asking, change: Change): void {
+  for (const query of client.getQueryCache().getAll()) {
+    if (query.meta?.live?.(change)) costs.ask(query);
+  }
 }

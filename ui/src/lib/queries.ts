@@ -7,8 +7,9 @@ import { keepPreviousData, QueryClient, queryOptions } from "@tanstack/react-que
 import { ApiError } from "./api";
 import { api, type SpanQuery } from "./endpoints";
 import { STATES, type State } from "./filters";
+import { readOn } from "./happenings";
 import { concerns } from "./live";
-import type { SearchRequest } from "./records";
+import type { EventView, SearchRequest } from "./records";
 
 const SOMETIMES = 5_000;
 const SELDOM = 30_000;
@@ -153,8 +154,19 @@ export const queries = {
   jobEvents: (id: string) =>
     queryOptions({
       queryKey: ["job-events", id],
-      queryFn: ({ signal }) => api.events({ job_ids: id, limit: 1000 }, signal),
+      queryFn: ({ client, queryKey, signal }) =>
+        readOn(client.getQueryData<EventView[]>(queryKey) ?? [], async (after_seq, limit) => {
+          const { events } = await api.events({ job_ids: id, after_seq, limit }, signal);
+          return events;
+        }),
       meta: { live: concerns.job(id) },
+    }),
+  jobs: (ids: string[]) =>
+    queryOptions({
+      queryKey: ["jobs", ids],
+      queryFn: ({ signal }) => api.jobs(ids, signal),
+      enabled: ids.length > 0,
+      meta: { live: (change) => ids.some((id) => concerns.job(id)(change)) },
     }),
   batch: (id: string) =>
     queryOptions({

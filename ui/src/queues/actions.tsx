@@ -10,7 +10,7 @@ import { formatCount, plural } from "@/lib/numbers";
 import { refresh } from "@/lib/queries";
 import type { QueueView } from "@/lib/records";
 
-const QUERIES = ["queue", "queues", "figures", "search"];
+const QUERIES = ["queue", "queues", "figures", "search", "why"];
 
 /** Do it, say so, and look again. */
 async function act(done: string, run: () => Promise<unknown>): Promise<void> {
