@@ -130,6 +130,17 @@ def test_the_process_is_described(server: ServerProcess, api: Api) -> None:
     assert found["gc"].keys() == {"collections", "last_pause_ns", "total_pause_ns", "counts"}
 
 
+def test_limits_are_those_the_server_was_started_with(start_server: Callable[..., ServerProcess]) -> None:
+    limits = Api(start_server("--max-payload-size=1000", "--retention=2h")).get("/debug/runtime").json()["limits"]
+    assert (limits["max_payload_bytes"], limits["retention_ms"]) == (1000, 7_200_000)
+    assert limits["max_streams"] > 0
+
+
+def test_a_server_without_rate_limits_says_so(start_server: Callable[..., ServerProcess]) -> None:
+    free = Api(start_server("--rate-limit-enabled=false")).get("/debug/runtime").json()["limits"]
+    assert (free["reads_per_second"], free["writes_per_second"]) == (None, None)
+
+
 def test_connections_are_counted(start_server: Callable[..., ServerProcess]) -> None:
     api = Api(start_server())
     with httpx.Client(base_url=api.server.url) as other:

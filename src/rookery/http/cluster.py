@@ -125,6 +125,16 @@ class StoreFigures(msgspec.Struct):
     wal_bytes: int
 
 
+class LimitFigures(msgspec.Struct):
+    """What the server was started with. Rates are calls a second of one caller; null: not limited."""
+
+    max_payload_bytes: int
+    reads_per_second: float | None
+    writes_per_second: float | None
+    max_streams: int
+    retention_ms: int
+
+
 class Runtime(msgspec.Struct):
     """Figures of the process."""
 
@@ -145,6 +155,7 @@ class Runtime(msgspec.Struct):
     stack_bytes: int
     gc: Garbage
     store: StoreFigures
+    limits: LimitFigures
 
 
 NODE_ID: Final = "node-1"
@@ -250,7 +261,16 @@ async def get_runtime(call: Call) -> Answer:
                 node.garbage.collections, node.garbage.last_pause, node.garbage.total_pause, list(gc.get_count())
             ),
             store=_store_figures(node),
+            limits=_limits(call),
         )
+    )
+
+
+def _limits(call: Call) -> LimitFigures:
+    settings = call.settings
+    reads, writes = (settings.read_rps, settings.write_rps) if settings.rate_limit_enabled else (None, None)
+    return LimitFigures(
+        settings.max_payload_size, reads, writes, settings.stream_max_open, call.node.settings.retention
     )
 
 

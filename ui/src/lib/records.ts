@@ -957,6 +957,15 @@ export interface JoinRequest {
   shard_count?: number | null;
 }
 
+/** What the server was started with. Rates are calls a second of one caller; null: not limited. */
+export interface LimitFigures {
+  max_payload_bytes: number;
+  reads_per_second: number | null;
+  writes_per_second: number | null;
+  max_streams: number;
+  retention_ms: number;
+}
+
 /** Something to remember of a job's work. */
 export interface LogLineRequest {
   /** Required. The text; it may be empty */
@@ -1210,6 +1219,7 @@ export interface Runtime {
   stack_bytes: number;
   gc: Garbage;
   store: StoreFigures;
+  limits: LimitFigures;
 }
 
 /** Which webhook it was. */

@@ -8,9 +8,18 @@ export const EVENTS: [group: string, types: string[]][] = [
   ["On the way", ["enqueued", "started", "progress", "continued", "promoted", "released", "reclaimed"]],
   [
     "By hand",
-    ["held", "approved", "retried", "moved", "deleted", "reprioritized", "replaced", "rescheduled"],
+    [
+      "held",
+      "approved",
+      "retried",
+      "moved",
+      "deleted",
+      "reprioritized",
+      "replaced",
+      "rescheduled",
+      "restored",
+    ],
   ],
-  ["Backup", ["restored"]],
 ];
 
 /** What is called for when nothing else is said. */

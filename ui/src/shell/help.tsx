@@ -4,7 +4,7 @@ import { Kbd } from "@/components/badge";
 import { Dialog } from "@/components/dialog";
 import type { Shortcut } from "@/lib/shortcuts";
 
-const IN_TABLES: [string, string][] = [
+export const IN_TABLES: [string, string][] = [
   ["j", "Next row"],
   ["k", "Previous row"],
   ["Enter", "Open the row"],
@@ -26,7 +26,7 @@ export function ShortcutHelp({ close, shortcuts }: { close: () => void; shortcut
   );
 }
 
-function Keys({ title, keys }: { title: string; keys: [string, string][] }) {
+export function Keys({ title, keys }: { title: string; keys: [string, string][] }) {
   return (
     <section>
       <h3 className="mt-2 mb-1 text-xs font-medium text-ink-3">{title}</h3>

@@ -106,7 +106,7 @@ function Group({
           type="button"
           aria-expanded={isOpen}
           onClick={onToggle}
-          className="flex min-w-0 flex-1 basis-full items-start gap-3 rounded text-left sm:basis-0"
+          className="flex min-w-0 flex-1 basis-full items-start gap-2.5 rounded text-left sm:basis-0"
         >
           <Icon
             name="chevronRight"
@@ -114,7 +114,7 @@ function Group({
             className={cx("mt-1 shrink-0 text-ink-3 transition-transform", isOpen && "rotate-90")}
           />
           <span
-            className="min-w-10 shrink-0 text-right text-lg font-semibold text-danger tabular-nums"
+            className="min-w-8 shrink-0 text-right text-lg font-semibold text-danger tabular-nums"
             title={plural(group.jobs, "dead job")}
           >
             {formatCount(group.jobs)}
@@ -122,24 +122,23 @@ function Group({
           </span>
           <span className="min-w-0 flex-1">
             <span
-              className={cx("block truncate font-medium", line === NO_ERROR && "text-ink-2 italic")}
+              className={cx(
+                "block font-medium max-sm:line-clamp-2 sm:truncate",
+                line === NO_ERROR && "text-ink-2 italic",
+              )}
               title={text}
             >
               {line}
             </span>
-            <span className="mt-0.5 flex min-w-0 flex-wrap gap-x-2 text-xs text-ink-3">
-              <span className="max-w-full truncate" title={group.queues.join(", ")}>
-                {group.queues.slice(0, 3).join(", ")}
-                {group.queues.length > 3 && ` and ${group.queues.length - 3} more`}
-              </span>
-              <span aria-hidden="true">·</span>
-              <span>
-                last <RelativeTime at={group.last_at} />
-              </span>
+            <span className="mt-0.5 block break-words text-ink-3 text-xs" title={group.queues.join(", ")}>
+              {group.queues.slice(0, 3).join(", ")}
+              {group.queues.length > 3 && ` and ${group.queues.length - 3} more`} · last{" "}
+              <RelativeTime at={group.last_at} />
               {group.jobs > 1 && (
-                <span>
-                  first <RelativeTime at={group.first_at} />
-                </span>
+                <>
+                  {" "}
+                  · first <RelativeTime at={group.first_at} />
+                </>
               )}
             </span>
           </span>

@@ -163,10 +163,12 @@ const COLUMNS: Column<JobSummary>[] = [
   {
     id: "reason",
     title: "Reason",
-    wide: true,
-    className: "sm:min-w-40",
+    className: "sm:w-full sm:min-w-40 sm:max-w-0 max-sm:col-span-4",
     cell: (job) => (
-      <span title={job.hold_reason ?? undefined} className={job.hold_reason ? "font-medium" : "text-ink-3"}>
+      <span
+        title={job.hold_reason ?? undefined}
+        className={cx("block break-words sm:truncate", job.hold_reason ? "font-medium" : "text-ink-3")}
+      >
         {job.hold_reason || "No reason was given"}
       </span>
     ),
@@ -185,12 +187,20 @@ const COLUMNS: Column<JobSummary>[] = [
       </span>
     ),
   },
-  { id: "payload", title: "Payload", wide: true, cell: (job) => <PayloadLine text={job.payload} /> },
+  {
+    id: "payload",
+    title: "Payload",
+    className: "max-sm:col-span-4 sm:max-w-64 max-sm:min-w-0",
+    cell: (job) => (
+      <span className="block truncate">
+        <PayloadLine text={job.payload} />
+      </span>
+    ),
+  },
   {
     id: "act",
     title: "Actions",
     silent: true,
-    half: true,
     right: true,
     className: "max-sm:col-span-4",
     cell: (job) => (

@@ -68,8 +68,8 @@ function ScheduleDialog({ id, close }: { id: string; close: () => void }) {
               "never"
             )}
           </Fact>
-          <Fact label="Overlap">{OVERLAPS[schedule.overlap] ?? schedule.overlap}</Fact>
-          <Fact label="Missed runs">{MISSED[schedule.missed] ?? schedule.missed}</Fact>
+          <Fact label="If the last job runs">{OVERLAPS[schedule.overlap] ?? schedule.overlap}</Fact>
+          <Fact label="For missed runs">{MISSED[schedule.missed] ?? schedule.missed}</Fact>
           <Fact label="Attempts">at most {schedule.max_retries} for each job</Fact>
           {schedule.unique_key && (
             <Fact label="Unique key">
@@ -119,13 +119,11 @@ function Actions({ schedule, close }: { schedule: ScheduleView; close: () => voi
           Pause
         </Button>
       ) : (
-        <Button icon="retry" onClick={() => void resumeSchedule(schedule)}>
+        <Button icon="play" onClick={() => void resumeSchedule(schedule)}>
           Resume
         </Button>
       )}
-      <Button icon="play" onClick={() => void runSchedule(schedule)}>
-        Run now
-      </Button>
+      <Button onClick={() => void runSchedule(schedule)}>Run now</Button>
       <Button
         look="primary"
         icon="edit"

@@ -168,7 +168,7 @@ function ScheduleForm({
           options={Object.entries(OVERLAPS)}
         />
         <SelectField
-          label="Runs missed while no server ran"
+          label="For runs missed while no server ran"
           value={draft.missed}
           onChange={(event) => set({ missed: event.target.value })}
           options={Object.entries(MISSED)}

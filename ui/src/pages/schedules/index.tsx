@@ -58,6 +58,9 @@ export default function SchedulesPage() {
   );
 }
 
+/** On a phone the menu stands at the edge, where it has room to open. */
+const ACTIONS = "inline-flex items-center gap-1 max-sm:flex max-sm:[&>:last-child]:ml-auto";
+
 const COLUMNS: Column<ScheduleView>[] = [
   {
     id: "name",
@@ -111,8 +114,7 @@ const COLUMNS: Column<ScheduleView>[] = [
   {
     id: "next",
     title: "Next run",
-    half: true,
-    className: "whitespace-nowrap",
+    className: "whitespace-nowrap max-sm:col-span-3",
     cell: (schedule) =>
       schedule.next_run ? (
         <Slot at={schedule.next_run} zone={schedule.timezone} />
@@ -123,7 +125,6 @@ const COLUMNS: Column<ScheduleView>[] = [
   {
     id: "last",
     title: "Last run",
-    half: true,
     className: "whitespace-nowrap",
     cell: (schedule) =>
       schedule.last_run ? (
@@ -150,13 +151,8 @@ const COLUMNS: Column<ScheduleView>[] = [
     right: true,
     className: "max-sm:col-span-4",
     cell: (schedule) => (
-      <span className="inline-flex items-center gap-1">
-        <Button
-          small
-          icon="play"
-          onClick={() => void runSchedule(schedule)}
-          aria-label={`Run ${schedule.name} now`}
-        >
+      <span className={ACTIONS}>
+        <Button small onClick={() => void runSchedule(schedule)} aria-label={`Run ${schedule.name} now`}>
           Run now
         </Button>
         {schedule.enabled ? (
@@ -168,7 +164,7 @@ const COLUMNS: Column<ScheduleView>[] = [
           />
         ) : (
           <IconButton
-            icon="retry"
+            icon="play"
             small
             label={`Resume ${schedule.name}`}
             onClick={() => void resumeSchedule(schedule)}

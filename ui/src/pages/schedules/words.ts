@@ -1,12 +1,14 @@
 /** What the rules of a schedule mean. */
 
+/** What a slot does while the job of the last run has not ended. */
 export const OVERLAPS: Record<string, string> = {
-  allow: "allow: add a job even if the last one has not ended",
-  skip: "skip: add none until the last one has ended",
+  allow: "Add another job",
+  skip: "Add none until it has ended",
 };
 
+/** What becomes of slots that came while no server ran. */
 export const MISSED: Record<string, string> = {
-  once: "once: one job for all that were missed",
-  skip: "skip: none",
-  all: "all: a job for each, at most 100",
+  once: "One job for all of them",
+  skip: "No job",
+  all: "A job for each, at most 100",
 };

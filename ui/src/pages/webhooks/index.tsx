@@ -128,7 +128,7 @@ function columns(show: (webhook: WebhookView) => void): Column<WebhookView>[] {
       right: true,
       className: "max-sm:col-span-4",
       cell: (webhook) => (
-        <span className="inline-flex items-center gap-1">
+        <span className="inline-flex items-center gap-1 max-sm:flex max-sm:[&>:last-child]:ml-auto">
           <Button
             small
             icon="send"

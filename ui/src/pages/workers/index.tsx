@@ -38,7 +38,7 @@ export default function WorkersPage() {
     <Page title="Workers" about="Everybody who has asked for jobs in the last day.">
       {data === undefined || data.length > 0 ? (
         <Figures className="sm:grid-cols-4">
-          <Figure label="Live" value={formatCount(live)} note="heard of in the last 2 minutes" />
+          <Figure label="Live" value={formatCount(live)} note="in the last 2 minutes" />
           <Figure
             label="Silent"
             value={formatCount(silent.length)}
@@ -158,9 +158,8 @@ function columnsAt(now: number): Column<WorkerView>[] {
     { id: "queues", title: "Queues", wide: true, cell: (worker) => <Queues names={worker.queues} /> },
     {
       id: "jobs",
-      title: "Jobs in hand",
+      title: "Jobs",
       right: true,
-      half: true,
       cell: (worker) => (
         <Link
           to="/jobs"
