@@ -117,12 +117,6 @@ export const queries = {
         live: concerns.events("dead", "expired", "rejected", "retried", "deleted", "moved", "restored"),
       },
     }),
-  jobs: (ids: string[]) =>
-    queryOptions({
-      queryKey: ["jobs", ids],
-      queryFn: ({ signal }) => api.jobs(ids, signal),
-      placeholderData: keepPreviousData,
-    }),
   holds: (ids: string[]) =>
     queryOptions({
       queryKey: ["holds", ids],
@@ -165,6 +159,7 @@ export const queries = {
     queryOptions({
       queryKey: ["jobs", ids],
       queryFn: ({ signal }) => api.jobs(ids, signal),
+      placeholderData: keepPreviousData,
       enabled: ids.length > 0,
       meta: { live: (change) => ids.some((id) => concerns.job(id)(change)) },
     }),
