@@ -94,6 +94,8 @@ function BulkDialog({
     const answer = await api.bulk(target, action, more);
     if ("bulk_operation_id" in answer) {
       openBulkProgress(answer.bulk_operation_id, titleOf(action, queue));
+      then?.();
+      return;
     } else {
       const skipped = answer.skipped > 0 ? `, ${formatCount(answer.skipped)} skipped` : "";
       toast.good(`${plural(answer.affected, "job")} ${deed.done}${skipped}.`);

@@ -89,6 +89,8 @@ const CONDITIONS: [string, string][] = [
   [".items | length > 2", "how many items or characters"],
 ];
 const MOST = 8;
+/** Fields of which one types a part. */
+const PARTS: FilterField["id"][] = ["payload", "error", "id"];
 
 /** A field written before a colon: `queue:emails` is the queue field and `emails`. */
 export function splitField(text: string): [FilterField, string] | null {
@@ -173,12 +175,10 @@ function values(text: string, field: FilterField, filter: JobFilter, known: Know
       ? offer(value, `tag ${value}`, { tags: withTag(filter.tags, value) })
       : offer(value, sayField(field.id as Alone, value), { [field.id]: value }),
   );
-  // A name that is known comes first while it is only begun; what is typed whole is meant as it is.
-  return own
-    ? known[field.id]?.includes(text) || found.length === 0
-      ? [own, ...offered]
-      : [...offered, own]
-    : offered;
+  if (own === null) return offered;
+  // A name that is only begun is completed; what is typed whole, or is but a part of something, is meant as it is.
+  const isMeant = PARTS.includes(field.id) || known[field.id]?.includes(text) || found.length === 0;
+  return isMeant ? [own, ...offered] : [...offered, own];
 }
 
 /** What is typed, taken as it is. */
