@@ -122,7 +122,7 @@ def test_a_schedule_is_paused_and_resumed(api: Api, queue: str, show: Callable[[
 def test_a_schedule_is_run_now(api: Api, queue: str, show: Callable[[], Page]) -> None:
     make(api, queue)
     page = show()
-    row(page, queue).get_by_role("button", name=f"Run {queue} now").click()
+    row(page, queue).get_by_role("button", name=f"Run now: {queue}").click()
     page.get_by_role("status").get_by_role("button", name="Open").click()
     page.wait_for_url("**/ui/jobs/job_*")
     job = api.job(page.url.rpartition("/")[2])
