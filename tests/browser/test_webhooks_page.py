@@ -103,11 +103,11 @@ def test_deliveries_are_shown_with_their_errors(
     row(page, queue).get_by_role("button", name=f"/{queue}", exact=False).first.click()
     expect(page).to_have_url(f"{api.server.url}/ui/webhooks?id={hook}")
     deliveries = page.get_by_role("table", name="Deliveries")
-    expect(deliveries).to_contain_text("enqueued")
-    expect(deliveries).to_contain_text("answered 500")
+    expect(deliveries).to_contain_text("enqueued", timeout=15_000)
+    expect(deliveries).to_contain_text("answered 500", timeout=15_000)
     receiver.statuses[f"/{queue}"] = 200
     api.enqueue(queue)
-    expect(deliveries).to_contain_text("delivered")
+    expect(deliveries).to_contain_text("delivered", timeout=15_000)
     page.get_by_text("Failed", exact=True).click()
     expect(deliveries).not_to_contain_text("delivered")
 

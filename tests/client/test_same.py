@@ -142,6 +142,8 @@ NOT_COVERED = {
     ("GET", "/api/v1/changes"): "for dashboards; events tells a program what it can act on",
     ("GET", "/api/v1/metrics/queues"): "for dashboards; metrics and queues have the figures",
     ("GET", "/api/v1/metrics/failures"): "for dashboards; search finds the jobs",
+    ("GET", "/api/v1/dead/groups"): "for dashboards; search finds the jobs, also by error_matches",
+    ("GET", "/api/v1/cron/next"): "for forms; a schedule that is made tells its next runs",
     ("GET", "/api/v1/stream"): "for workers; not a request that is answered",
     ("POST", "/api/v1/cluster/join"): "for nodes",
     ("POST", "/api/v1/webhooks/{id}"): "for those who cannot use a client; enqueue does it better",

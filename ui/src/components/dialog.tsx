@@ -110,7 +110,7 @@ export function Dialog({
           <IconButton icon="close" label="Close" data-close small onClick={close} />
         </header>
       )}
-      <div className={cx("min-h-0 flex-1 overflow-y-auto", !bare && "px-5 pb-4")}>{children}</div>
+      <div className={cx("relative min-h-0 flex-1 overflow-y-auto", !bare && "px-5 pb-4")}>{children}</div>
       {footer && (
         <footer className="flex flex-wrap items-center justify-end gap-2 border-line border-t px-5 py-3">
           {footer}

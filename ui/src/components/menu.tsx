@@ -42,17 +42,21 @@ export function Menu({
 }) {
   const popover = usePopover();
   const list = useRef<HTMLDivElement>(null);
-  /** Where the screen ends, it opens towards the other side. */
-  const [isFlipped, setFlipped] = useState(false);
+  const { open, ref } = popover;
   useLayoutEffect(() => {
-    if (!popover.open) {
-      setFlipped(false);
-      return;
-    }
-    const place = list.current!.getBoundingClientRect();
-    setFlipped(place.left < 0 || place.right > document.documentElement.clientWidth);
-    list.current!.querySelector<HTMLElement>("[role=menuitem]:not([disabled])")?.focus();
-  }, [popover.open]);
+    if (!open) return;
+    const follow = () => place(list.current!, ref.current!.getBoundingClientRect(), align);
+    follow();
+    list
+      .current!.querySelector<HTMLElement>("[role=menuitem]:not([disabled])")
+      ?.focus({ preventScroll: true });
+    document.addEventListener("scroll", follow, true);
+    window.addEventListener("resize", follow);
+    return () => {
+      document.removeEventListener("scroll", follow, true);
+      window.removeEventListener("resize", follow);
+    };
+  }, [open, ref, align]);
 
   function move(event: KeyboardEvent) {
     const all = [...(list.current?.querySelectorAll<HTMLElement>("[role=menuitem]:not([disabled])") ?? [])];
@@ -87,10 +91,7 @@ export function Menu({
           aria-label={label}
           tabIndex={-1}
           onKeyDown={move}
-          className={cx(
-            "absolute top-full z-30 mt-1 min-w-44 rounded-lg border border-line bg-surface p-1 shadow-raised motion-safe:animate-[arrive_100ms_ease-out]",
-            (align === "end") === isFlipped ? "left-0" : "right-0",
-          )}
+          className="fixed z-30 min-w-44 rounded-lg border border-line bg-surface p-1 shadow-raised motion-safe:animate-[arrive_100ms_ease-out]"
         >
           {items.map((item) => (
             <div
@@ -121,6 +122,19 @@ export function Menu({
       )}
     </div>
   );
+}
+
+const GAP = 4;
+const EDGE = 8;
+
+/** Below the button, or above it where there is no room; never cut by what it is in, nor by the window. */
+function place(list: HTMLElement, button: DOMRect, align: "start" | "end"): void {
+  const { offsetWidth: width, offsetHeight: height } = list;
+  const left = align === "end" ? button.right - width : button.left;
+  const below = button.bottom + GAP;
+  const top = below + height + EDGE > window.innerHeight ? button.top - GAP - height : below;
+  list.style.left = `${Math.max(EDGE, Math.min(left, document.documentElement.clientWidth - width - EDGE))}px`;
+  list.style.top = `${Math.max(EDGE, top)}px`;
 }
 
 /** Something that opens below a button and closes when one looks elsewhere. */

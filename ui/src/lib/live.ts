@@ -37,9 +37,8 @@ const SILENCE = 20_000;
 const HIDDEN_FOR = 5_000;
 /** A query that took long is not asked again before so many times as long has passed. */
 const REST = 5;
-const LONGEST_REST = 30_000;
-/** How long to wait for an answer that is on its way before looking again. */
-const BUSY = 100;
+/** How soon to look again whether an answer has come. */
+const UNDER_WAY = 250;
 
 /** Concerns of the usual kinds. */
 export const concerns = {
@@ -155,54 +154,53 @@ export function retryNow(): void {
   if (live.get().kind === "stale") reconnect();
 }
 
-interface Costs {
-  /** Ask again: now, or as soon as the query is at rest. What was told meanwhile is never forgotten. */
+interface Asking {
+  /** Ask a query again: at once, or as soon as it has rested. */
   ask(query: Query): void;
   stop(): void;
 }
 
-/** Remembers how long each query took, so that dear ones are asked less often. */
-function watchCosts(client: QueryClient): Costs {
+/** Remembers how long each query took, so that dear ones are asked less often. What was told is never forgotten. */
+function watchCosts(client: QueryClient): Asking {
   const begun = new WeakMap<Query, number>();
   const taken = new WeakMap<Query, number>();
-  const waiting = new Map<Query, ReturnType<typeof setTimeout>>();
-  const unsubscribe = client.getQueryCache().subscribe((event) => {
+  const owed = new Map<Query, ReturnType<typeof setTimeout>>();
+  const unwatch = client.getQueryCache().subscribe((event) => {
     if (event.type !== "updated") return;
     if (event.action.type === "fetch") begun.set(event.query, Date.now());
     if (event.action.type === "success") {
       taken.set(event.query, Date.now() - (begun.get(event.query) ?? Date.now()));
     }
   });
-
   function ask(query: Query): void {
-    if (waiting.has(query)) return;
-    const rest = REST * (taken.get(query) ?? 0) - (Date.now() - query.state.dataUpdatedAt);
-    // An answer that is on its way may have been made before the change.
-    const wait = query.state.fetchStatus === "fetching" ? Math.max(rest, BUSY) : rest;
-    if (wait > 0) {
-      const again = () => {
-        waiting.delete(query);
-        ask(query);
-      };
-      waiting.set(query, setTimeout(again, Math.min(wait, LONGEST_REST)));
+    if (owed.has(query)) return;
+    // An answer that is under way may be older than the change.
+    const isAsking = query.state.fetchStatus === "fetching";
+    const rest = query.state.dataUpdatedAt + REST * (taken.get(query) ?? 0) - Date.now();
+    if (!isAsking && rest <= 0) {
+      const filters = { queryKey: query.queryKey, exact: true, refetchType: "active" } as const;
+      void client.invalidateQueries(filters, { cancelRefetch: false });
       return;
     }
-    void client.invalidateQueries(
-      { queryKey: query.queryKey, exact: true, refetchType: "active" },
-      { cancelRefetch: false },
+    const wait = isAsking ? Math.max(rest, UNDER_WAY) : rest;
+    owed.set(
+      query,
+      setTimeout(() => {
+        owed.delete(query);
+        ask(query);
+      }, wait),
     );
   }
-
   return {
     ask,
     stop() {
-      unsubscribe();
-      for (const timer of waiting.values()) clearTimeout(timer);
+      unwatch();
+      for (const timer of owed.values()) clearTimeout(timer);
     },
   };
 }
 
-function tell(client: QueryClient, costs: Costs, change: Change): void {
+function tell(client: QueryClient, costs: Asking, change: Change): void {
   for (const query of client.getQueryCache().getAll()) {
     if (query.meta?.live?.(change)) costs.ask(query);
   }

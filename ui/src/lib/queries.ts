@@ -198,6 +198,7 @@ export const queries = {
       queryKey: ["deliveries", id],
       queryFn: ({ signal }) => api.deliveries(id, signal),
       refetchInterval: SOMETIMES,
+      meta: { live: concerns.any },
     }),
 };
 

@@ -4,7 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { Badge } from "@/components/badge";
-import { Button } from "@/components/button";
+import { Button, IconButton } from "@/components/button";
 import { Dialog, openDialog } from "@/components/dialog";
 import { JsonTree } from "@/components/json-tree";
 import { AbsoluteTime, RelativeTime } from "@/components/time";
@@ -106,14 +106,12 @@ function Fact({ label, children }: { label: string; children: ReactNode }) {
 function Actions({ schedule, close }: { schedule: ScheduleView; close: () => void }) {
   return (
     <>
-      <Button
-        look="quiet"
+      <IconButton
         icon="trash"
+        label="Delete the schedule"
         className="mr-auto"
         onClick={() => openDeleteSchedule(schedule, close)}
-      >
-        Delete
-      </Button>
+      />
       {schedule.enabled ? (
         <Button icon="pause" onClick={() => void pauseSchedule(schedule)}>
           Pause

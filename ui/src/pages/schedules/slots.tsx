@@ -33,7 +33,7 @@ export function Slots({ times, zone }: { times: string[]; zone: string }) {
               UTC
             </th>
           )}
-          <th scope="col" className={`${cell} text-right font-medium`}>
+          <th scope="col" className={`${cell} text-right font-medium max-sm:hidden`}>
             <span className="sr-only">In how long</span>
           </th>
         </tr>
@@ -43,7 +43,7 @@ export function Slots({ times, zone }: { times: string[]; zone: string }) {
           <tr key={at}>
             <td className={cell}>{formatSlot(instant(at), zone)}</td>
             {!isUtc(zone) && <td className={`${cell} text-ink-2`}>{formatSlotUtc(instant(at), zone)}</td>}
-            <td className={`${cell} text-right text-ink-3`}>
+            <td className={`${cell} text-right text-ink-3 max-sm:hidden`}>
               <RelativeTime at={at} />
             </td>
           </tr>

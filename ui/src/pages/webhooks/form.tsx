@@ -86,7 +86,7 @@ function WebhookForm({ webhook, close }: { webhook?: WebhookView; close: () => v
           ]}
         />
         {which === "some" && (
-          <div className="mt-3 grid gap-x-4 gap-y-3 sm:grid-cols-3">
+          <div className="mt-3 grid grid-cols-2 gap-x-4 gap-y-3 sm:grid-cols-3">
             {EVENTS.map(([group, types]) => (
               <div key={group} className="flex flex-col gap-1">
                 <p className="text-ink-3 text-xs">{group}</p>
