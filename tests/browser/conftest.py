@@ -22,7 +22,7 @@ expect.set_options(timeout=PATIENCE)
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """One Chromium for all tests of a file. Longer it may not live: as long as it does, no other test can use asyncio."""
+    """One Chromium for all tests of a file. Longer it may not live: as long as it does, nobody can use asyncio."""
     assert CHROMIUM is not None, "there is no Chromium: apt-get install chromium"
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
