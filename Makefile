@@ -6,7 +6,8 @@ INSTALLED := $(VENV)/.installed
 
 .PHONY: test check format bench bench-peers docs ui ui-check run clean
 
-test: $(INSTALLED)
+test: $(INSTALLED) ui/node_modules/.installed
+	command -v chromium || command -v chromium-browser || command -v google-chrome || apt-get install --yes --quiet chromium
 	$(BIN)/pytest -n auto --dist loadfile
 
 check: $(INSTALLED)

@@ -171,6 +171,7 @@ def test_a_held_job_is_rejected_after_a_question(api: Api, queue: str, show: Cal
     assert api.job(job_id)["state"] == "dead"
 
 
+@pytest.mark.complains("status of 404")
 def test_a_job_is_deleted_after_a_question(api: Api, queue: str, show: Callable[[str], Page]) -> None:
     job_id = api.enqueue(queue)
     page = show(job_id)
@@ -313,6 +314,7 @@ def test_relations_are_links_for_the_keyboard(api: Api, queue: str, show: Callab
     expect(fact(page, "Chain")).to_contain_text("step 1 of 3")
 
 
+@pytest.mark.complains("status of 404")
 def test_a_job_that_is_deleted_meanwhile_is_said_to_be_gone(api: Api, queue: str, show: Callable[[str], Page]) -> None:
     job_id = api.enqueue(queue, {"kept": "on the screen"})
     page = show(job_id)
@@ -322,6 +324,7 @@ def test_a_job_that_is_deleted_meanwhile_is_said_to_be_gone(api: Api, queue: str
     expect(button(page, "Delete")).to_have_count(0)
 
 
+@pytest.mark.complains("status of 404")
 def test_a_job_that_there_is_not_is_said_to_be_missing(api: Api, page: Page) -> None:
     page.goto(f"{api.server.url}/ui/jobs/job_nobody")
     expect(page.get_by_text("There is no such job")).to_be_visible()

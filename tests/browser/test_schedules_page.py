@@ -54,6 +54,7 @@ def test_fire_times_are_shown_in_the_zone_and_in_utc(api: Api, queue: str, show:
     expect(times).to_contain_text("17:30 UTC")
 
 
+@pytest.mark.complains("status of 400")
 def test_a_schedule_is_made_with_a_look_at_its_times(api: Api, queue: str, show: Callable[[], Page]) -> None:
     page = show()
     page.get_by_role("button", name="New schedule").click()
@@ -80,6 +81,7 @@ def test_a_schedule_is_made_with_a_look_at_its_times(api: Api, queue: str, show:
     assert made["payload"] == {"n": 9007199254740993123}
 
 
+@pytest.mark.complains("status of 409")
 def test_a_name_that_is_taken_is_refused_in_the_dialog(api: Api, queue: str, show: Callable[[], Page]) -> None:
     make(api, queue)
     page = show()
@@ -120,7 +122,7 @@ def test_a_schedule_is_paused_and_resumed(api: Api, queue: str, show: Callable[[
 def test_a_schedule_is_run_now(api: Api, queue: str, show: Callable[[], Page]) -> None:
     make(api, queue)
     page = show()
-    row(page, queue).get_by_role("button", name=f"Run {queue} now").click()
+    row(page, queue).get_by_role("button", name=f"Run now: {queue}").click()
     page.get_by_role("status").get_by_role("button", name="Open").click()
     page.wait_for_url("**/ui/jobs/job_*")
     job = api.job(page.url.rpartition("/")[2])

@@ -38,12 +38,39 @@ export function Badge({
 }
 
 /** Something chosen; the cross takes it away. */
-export function Chip({ children, onRemove }: { children: string; onRemove?: () => void }) {
+export function Chip({
+  children,
+  onRemove,
+  onEdit,
+  isWrong,
+}: {
+  children: string;
+  onRemove?: () => void;
+  onEdit?: () => void;
+  isWrong?: boolean;
+}) {
   return (
-    <span className="inline-flex h-6 max-w-full items-center gap-1 rounded-full border border-line bg-sunken pr-1 pl-2.5 text-xs text-ink-2">
-      <span className="truncate" title={children}>
-        {children}
-      </span>
+    <span
+      className={cx(
+        "inline-flex h-6 max-w-full items-center gap-1 rounded-full border pr-1 pl-2.5 text-xs",
+        isWrong ? "border-danger bg-danger-soft text-danger" : "border-line bg-sunken text-ink-2",
+      )}
+    >
+      {onEdit ? (
+        <button
+          type="button"
+          onClick={onEdit}
+          title={children}
+          aria-label={`Change ${children}`}
+          className="min-w-0 truncate rounded hover:text-ink"
+        >
+          {children}
+        </button>
+      ) : (
+        <span className="truncate" title={children}>
+          {children}
+        </span>
+      )}
       {onRemove && (
         <button
           type="button"

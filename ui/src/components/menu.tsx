@@ -197,7 +197,7 @@ export function Popover({
           id={popover.id}
           role="dialog"
           aria-label={label}
-          className="absolute top-full right-0 z-30 mt-1 min-w-56 rounded-lg border border-line bg-surface p-3 shadow-raised"
+          className="absolute top-full right-0 z-30 mt-1 min-w-56 rounded-lg border border-line bg-surface p-3 shadow-raised max-sm:fixed max-sm:inset-x-4 max-sm:top-auto"
         >
           {children(popover.close)}
         </div>

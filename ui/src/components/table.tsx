@@ -208,7 +208,11 @@ function HeaderCell<Row>({ column, sorting }: { column: Column<Row>; sorting?: S
         <button
           type="button"
           onClick={() => sorting.onSort(column.sort!, isSorted && sorting.order === "desc" ? "asc" : "desc")}
-          className={cx("inline-flex items-center gap-1 rounded hover:text-ink", isSorted && "text-ink")}
+          className={cx(
+            "inline-flex items-center gap-1 rounded hover:text-ink",
+            column.right && "flex-row-reverse",
+            isSorted && "text-ink",
+          )}
         >
           {title}
           <Icon

@@ -8,7 +8,8 @@ import { SelectField, TextField } from "@/components/field";
 import { StatePill } from "@/components/states";
 import { toast } from "@/components/toast";
 import { api, type BulkAction, type BulkTarget } from "@/lib/endpoints";
-import { describeFilter, type JobFilter, PRIORITIES, toRequest } from "@/lib/filters";
+import { describeFilter } from "@/lib/filter-words";
+import { type JobFilter, PRIORITIES, toRequest } from "@/lib/filters";
 import type { JsonText } from "@/lib/json";
 import { formatCount, plural } from "@/lib/numbers";
 import { queries, refresh } from "@/lib/queries";
@@ -93,6 +94,8 @@ function BulkDialog({
     const answer = await api.bulk(target, action, more);
     if ("bulk_operation_id" in answer) {
       openBulkProgress(answer.bulk_operation_id, titleOf(action, queue));
+      then?.();
+      return;
     } else {
       const skipped = answer.skipped > 0 ? `, ${formatCount(answer.skipped)} skipped` : "";
       toast.good(`${plural(answer.affected, "job")} ${deed.done}${skipped}.`);

@@ -12,7 +12,21 @@ import { api } from "@/lib/endpoints";
 import { formatCount, plural } from "@/lib/numbers";
 import { queries, refresh } from "@/lib/queries";
 import type { BulkView } from "@/lib/records";
+import { createStore } from "@/lib/store";
 import { formatDuration, instant } from "@/lib/time";
+
+/** An operation that goes on while one does something else. */
+export interface Running {
+  id: string;
+  title: string;
+}
+
+export const running = createStore<Running[]>([]);
+
+/** It is over, or looked at again. */
+export function forgetRunning(id: string): void {
+  running.set(running.get().filter((one) => one.id !== id));
+}
 
 export function openBulkProgress(id: string, title: string): void {
   openDialog((close) => <BulkProgress id={id} title={title} close={close} />);
@@ -36,11 +50,16 @@ function BulkProgress({ id, title, close }: { id: string; title: string; close: 
     }
   }
 
+  function leave() {
+    if (!isDone) running.set([...running.get().filter((one) => one.id !== id), { id, title }]);
+    close();
+  }
+
   return (
     <Dialog
       title={`Bulk operation: ${title}`}
       width="medium"
-      close={close}
+      close={leave}
       footer={
         isDone ? (
           <Button look="primary" onClick={close}>
@@ -48,7 +67,7 @@ function BulkProgress({ id, title, close }: { id: string; title: string; close: 
           </Button>
         ) : (
           <>
-            <Button look="quiet" onClick={close}>
+            <Button look="quiet" onClick={leave}>
               Go on in the background
             </Button>
             <Button look="danger" busy={isStopping} onClick={stop}>

@@ -4,9 +4,20 @@ import { type FormEvent, useEffect, useState } from "react";
 import { Chip } from "@/components/badge";
 import { Button } from "@/components/button";
 import { SelectField, TextField } from "@/components/field";
-import { ALL, isNarrow, type JobFilter, PRIORITIES, readTag, STATES, type State } from "@/lib/filters";
+import { type FilterFault, isNarrow } from "@/lib/filter-words";
+import { ALL, type JobFilter, PRIORITIES, readTag, STATES, type State } from "@/lib/filters";
 
-export function FilterForm({ filter, onApply }: { filter: JobFilter; onApply: (filter: JobFilter) => void }) {
+export function FilterForm({
+  filter,
+  onApply,
+  fault,
+}: {
+  filter: JobFilter;
+  onApply: (filter: JobFilter) => void;
+  /** What the server has against it. */
+  fault?: FilterFault | null;
+}) {
+  const faultOf = (field: keyof JobFilter) => (fault?.field === field ? fault.message : null);
   const [draft, setDraft] = useState(filter);
   const [tag, setTag] = useState("");
   // Whoever goes back in the browser sees what was searched for then.
@@ -76,6 +87,7 @@ export function FilterForm({ filter, onApply }: { filter: JobFilter; onApply: (f
           label="jq filter"
           className="font-mono"
           value={draft.jq}
+          fault={faultOf("jq")}
           placeholder='.template == "welcome"'
           onChange={(event) => set({ jq: event.target.value })}
         />
@@ -83,12 +95,14 @@ export function FilterForm({ filter, onApply }: { filter: JobFilter; onApply: (f
           label="Created from"
           type="datetime-local"
           value={draft.createdAfter}
+          fault={faultOf("createdAfter")}
           onChange={(event) => set({ createdAfter: event.target.value })}
         />
         <TextField
           label="Created until"
           type="datetime-local"
           value={draft.createdBefore}
+          fault={faultOf("createdBefore")}
           onChange={(event) => set({ createdBefore: event.target.value })}
         />
       </div>

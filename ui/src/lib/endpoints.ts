@@ -2,7 +2,7 @@
 
 import { call, send } from "./api";
 import type { JsonText } from "./json";
-import { Exact } from "./json";
+import { Exact, parseAnswer } from "./json";
 import type * as r from "./records";
 
 const v1 = (path: string) => `api/v1/${path}`;
@@ -42,6 +42,8 @@ export type BulkAction =
   | "hold"
   | "approve"
   | "reject";
+
+const JOBS: ReadonlySet<string> = new Set(["jobs"]);
 
 const exact = (text: JsonText | undefined) => (text === undefined ? undefined : new Exact(text));
 
@@ -94,6 +96,11 @@ export const api = {
     }),
   search: (body: r.SearchRequest, signal?: Signal) =>
     call<r.SearchAnswer>("POST", v1("jobs/search"), { body, signal }),
+  /** A page whose jobs stay one text, as the server wrote it. */
+  searchLines: async (body: r.SearchRequest, signal?: Signal) => {
+    const response = await send("POST", v1("jobs/search"), { body, signal });
+    return parseAnswer(await response.text(), JOBS) as Omit<r.SearchAnswer, "jobs"> & { jobs: JsonText };
+  },
   deadGroups: (query: { queue?: string }, signal?: Signal) =>
     call<r.DeadGroupsView>("GET", v1("dead/groups"), { query, signal }),
   fulltext: (q: string, limit: number, signal?: Signal) =>

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
+import { describeFilter, filterFault, isNarrow } from "./filter-words";
 import {
   ALL,
-  describeFilter,
-  isNarrow,
   type JobFilter,
   readFilter,
   readTag,
+  tagFilters,
   toInstant,
   toRequest,
   writeFilter,
@@ -34,6 +34,10 @@ const FULL: JobFilter = {
   startedBefore: "2026-02-10T02:00",
   completedAfter: "2026-02-10T03:00",
   completedBefore: "2026-02-10T04:00",
+  scheduledAfter: "1h",
+  scheduledBefore: "2026-02-10T05:00",
+  expiresAfter: "2026-02-10T06:00",
+  expiresBefore: "2026-02-10T07:00",
   attemptMin: "1",
   attemptMax: "3",
   sort: "attempt",
@@ -100,6 +104,12 @@ describe("a filter as a request", () => {
     expect(request).toEqual({ created_after: "2026-02-10T00:00:00.000Z", attempt_min: 2, has_errors: false });
   });
 
+  it("has times that go along with the clock, to the minute", () => {
+    const now = Date.parse("2026-02-10T12:34:56Z");
+    expect(toInstant("1h30m", now)).toBe("2026-02-10T11:04:00.000Z");
+    expect(toInstant("7d", now)).toBe("2026-02-03T12:34:00.000Z");
+  });
+
   it("leaves a time that is none to the server, which says so", () => {
     expect(toInstant("yesterday")).toBe("yesterday");
   });
@@ -116,14 +126,35 @@ it.each([
   expect(readTag(text)).toEqual(tag);
 });
 
+it("a job's tags are filters that find it", () => {
+  const filters = tagFilters('{"tenant":"acme","n":5,"on":true}');
+  expect(filters).toEqual(["tenant:acme", "n:=5", "on:=true"]);
+  expect(toRequest({ ...ALL, tags: filters }).tags).toEqual({ tenant: "acme", n: 5, on: true });
+  expect(tagFilters(null)).toEqual([]);
+});
+
 describe("a filter in words", () => {
   it("says each part, and how to be without it", () => {
     const told = describeFilter({ ...ALL, error: "SMTP", states: ["dead", "held"], tags: ["a:1", "b:2"] });
-    expect(told).toEqual([
-      { label: "error contains SMTP", without: { error: "" } },
-      { label: "state is dead or held", without: { states: [] } },
-      { label: "tag a:1", without: { tags: ["b:2"] } },
-      { label: "tag b:2", without: { tags: ["a:1"] } },
+    expect(told.map(({ field, label, without }) => [field, label, without])).toEqual([
+      ["error", "error contains SMTP", { error: "" }],
+      ["states", "state is dead or held", { states: [] }],
+      ["tags", "tag a:1", { tags: ["b:2"] }],
+      ["tags", "tag b:2", { tags: ["a:1"] }],
+    ]);
+  });
+
+  it("says times as one reads them", () => {
+    const told = describeFilter({
+      ...ALL,
+      createdAfter: "1h",
+      createdBefore: "2026-02-10",
+      startedAfter: "x",
+    });
+    expect(told.map(({ label }) => label)).toEqual([
+      "created after 1h ago",
+      "created before 2026-02-10 00:00",
+      "started after x",
     ]);
   });
 
@@ -131,4 +162,17 @@ describe("a filter in words", () => {
     expect(isNarrow({ ...ALL, queue: "a" })).toBe(true);
     expect(isNarrow({ ...ALL, queue: "a" }, true)).toBe(false);
   });
+});
+
+it.each([
+  [
+    "payload_jq: at character 4: expected the end",
+    { field: "jq", message: "at character 4: expected the end" },
+  ],
+  ["created_after: invalid time 'x'", { field: "createdAfter", message: "invalid time 'x'" }],
+  ["state: 'x' is not one of pending", { field: "states", message: "'x' is not one of pending" }],
+  ["the search took too long", null],
+  ["colour: no", null],
+])("knows which field is meant by %s", (message, fault) => {
+  expect(filterFault(message)).toEqual(fault);
 });

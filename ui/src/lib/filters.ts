@@ -1,6 +1,8 @@
 /** What is looked for among jobs, as the address bar says it and as the API wants it. */
 
+import { type JsonText, parseJson, printJson } from "./json";
 import type { SearchRequest } from "./records";
+import { MINUTE, parseDuration } from "./time";
 
 /** The search part of an address: every value is text. */
 export type Params = Record<string, string | string[] | undefined>;
@@ -45,6 +47,10 @@ export interface JobFilter {
   startedBefore: string;
   completedAfter: string;
   completedBefore: string;
+  scheduledAfter: string;
+  scheduledBefore: string;
+  expiresAfter: string;
+  expiresBefore: string;
   attemptMin: string;
   attemptMax: string;
   sort: Sort;
@@ -67,13 +73,17 @@ const TEXTS = {
   unique: ["unique", "unique_key"],
 } as const;
 
-const TIMES = {
+export const TIMES = {
   createdAfter: ["created_after", "created_after"],
   createdBefore: ["created_before", "created_before"],
   startedAfter: ["started_after", "started_after"],
   startedBefore: ["started_before", "started_before"],
   completedAfter: ["completed_after", "completed_after"],
   completedBefore: ["completed_before", "completed_before"],
+  scheduledAfter: ["scheduled_after", "scheduled_after"],
+  scheduledBefore: ["scheduled_before", "scheduled_before"],
+  expiresAfter: ["expire_after", "expire_after"],
+  expiresBefore: ["expire_before", "expire_before"],
 } as const;
 
 const COUNTS = {
@@ -81,9 +91,9 @@ const COUNTS = {
   attemptMax: ["attempt_max", "attempt_max"],
 } as const;
 
-const ALONE = { ...TEXTS, ...TIMES, ...COUNTS };
-type Alone = keyof typeof ALONE;
-const ALONE_FIELDS = Object.keys(ALONE) as Alone[];
+export const ALONE = { ...TEXTS, ...TIMES, ...COUNTS };
+export type Alone = keyof typeof ALONE;
+export const ALONE_FIELDS = Object.keys(ALONE) as Alone[];
 
 /** Everything, newest first. */
 export const ALL: JobFilter = {
@@ -153,6 +163,15 @@ export function writeTag(key: string, value: string, isText: boolean): string {
   return isText ? `${key}:${value}` : `${key}:=${value}`;
 }
 
+/** The tags of a job as filters that find it. */
+export function tagFilters(tags: JsonText | null): string[] {
+  const node = tags === null ? null : parseJson(tags);
+  if (node?.kind !== "object") return [];
+  return node.entries.map(([key, value]) =>
+    value.kind === "string" ? writeTag(key, value.value, true) : writeTag(key, printJson(value), false),
+  );
+}
+
 /** The request of a search, without its page. */
 export function toRequest(filter: JobFilter): SearchRequest {
   const request: Record<string, unknown> = {};
@@ -176,54 +195,15 @@ export function toRequest(filter: JobFilter): SearchRequest {
   return request as SearchRequest;
 }
 
-/** The API's time for what a date or date-and-time field holds, which is local time. Absolute times stay as they are. */
-export function toInstant(text: string): string {
+/**
+ * The API's time for what a time field holds: `1h` is an hour ago, to the minute, so that a view goes along with the clock;
+ * a date, or a date and time, is local; absolute times stay as they are.
+ */
+export function toInstant(text: string, now = Date.now()): string {
   if (text === "") return "";
+  const ago = parseDuration(text);
+  if (ago !== null) return new Date(Math.floor((now - ago) / MINUTE) * MINUTE).toISOString();
   const local = /^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00` : text;
   const time = new Date(local);
   return Number.isNaN(time.getTime()) ? text : time.toISOString();
-}
-
-/** The filter in words, each with what to set to be without it. */
-export function describeFilter(filter: JobFilter): { label: string; without: Partial<JobFilter> }[] {
-  const words: Partial<Record<Alone, string>> = {
-    queue: "queue is",
-    priority: "priority is",
-    payload: "payload contains",
-    jq: "jq",
-    error: "error contains",
-    errorMatches: "last error is",
-    id: "id begins with",
-    worker: "worker is",
-    batch: "batch is",
-    chain: "chain is",
-    parent: "parent is",
-    unique: "unique key is",
-    createdAfter: "created after",
-    createdBefore: "created before",
-    startedAfter: "started after",
-    startedBefore: "started before",
-    completedAfter: "completed after",
-    completedBefore: "completed before",
-    attemptMin: "attempt at least",
-    attemptMax: "attempt at most",
-  };
-  const told = ALONE_FIELDS.filter((field) => filter[field] !== "").map((field) => ({
-    label: `${words[field]} ${filter[field]}`,
-    without: { [field]: "" } as Partial<JobFilter>,
-  }));
-  if (filter.states.length)
-    told.push({ label: `state is ${filter.states.join(" or ")}`, without: { states: [] } });
-  for (const tag of filter.tags) {
-    told.push({ label: `tag ${tag}`, without: { tags: filter.tags.filter((other) => other !== tag) } });
-  }
-  if (filter.errors) {
-    told.push({ label: filter.errors === "yes" ? "has errors" : "has no errors", without: { errors: "" } });
-  }
-  return told;
-}
-
-/** Whether anything is filtered, apart from the queue if the page is about one. */
-export function isNarrow(filter: JobFilter, apartFromQueue = false): boolean {
-  return describeFilter(apartFromQueue ? { ...filter, queue: "" } : filter).length > 0;
 }

@@ -1,5 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { Exact, encodeBody, faultOf, parseAnswer, parseJson, prettyJson, printJson, tagPairs } from "./json";
+import {
+  Exact,
+  encodeBody,
+  faultOf,
+  parseAnswer,
+  parseJson,
+  prettyJson,
+  printJson,
+  splitArray,
+  tagPairs,
+} from "./json";
 
 describe("a JSON text", () => {
   it.each([
@@ -102,4 +112,19 @@ it("shows tags as pairs of text", () => {
     ["on", "true"],
   ]);
   expect(tagPairs(null)).toEqual([]);
+});
+
+describe("an array", () => {
+  it("falls into its items, each as it was written", () => {
+    expect(splitArray(' [ {"id": 9007199254740993},1.0 , "a,]" ] ')).toEqual([
+      '{"id": 9007199254740993}',
+      "1.0",
+      '"a,]"',
+    ]);
+    expect(splitArray("[]")).toEqual([]);
+  });
+
+  it("is nothing else", () => {
+    expect(() => splitArray("{}")).toThrow("expected an array");
+  });
 });

@@ -114,6 +114,20 @@ class Reader {
     return text === "null" && key !== "payload" ? null : text;
   }
 
+  itemTexts(): JsonText[] {
+    const texts: JsonText[] = [];
+    this.skip();
+    if (this.text[this.at] !== "[") throw this.fault("expected an array");
+    this.items(() => {
+      this.skip();
+      const from = this.at;
+      this.node();
+      texts.push(this.text.slice(from, this.at));
+    });
+    this.end();
+    return texts;
+  }
+
   private members(read: (key: string) => void): void {
     this.open();
     this.skip();
@@ -302,4 +316,9 @@ export function tagPairs(tags: JsonText | null): [string, string][] {
   const node = parseJson(tags);
   if (node.kind !== "object") return [];
   return node.entries.map(([key, value]) => [key, value.kind === "string" ? value.value : printJson(value)]);
+}
+
+/** The items of a JSON array, each as it was written. */
+export function splitArray(text: JsonText): JsonText[] {
+  return new Reader(text).itemTexts();
 }

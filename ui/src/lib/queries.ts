@@ -6,6 +6,7 @@
 import { keepPreviousData, QueryClient, queryOptions } from "@tanstack/react-query";
 import { ApiError } from "./api";
 import { api, type SpanQuery } from "./endpoints";
+import { STATES, type State } from "./filters";
 import { readOn } from "./happenings";
 import { concerns } from "./live";
 import type { EventView, SearchRequest } from "./records";
@@ -92,6 +93,20 @@ export const queries = {
       placeholderData: keepPreviousData,
       meta: { live: request.queue ? concerns.queue(request.queue) : concerns.any },
     }),
+  stateCounts: (request: SearchRequest) =>
+    queryOptions({
+      queryKey: ["state-counts", request],
+      queryFn: async ({ signal }) => {
+        const answers = await Promise.all(
+          STATES.map((state) => api.search({ ...request, state: [state], limit: 1 }, signal)),
+        );
+        return Object.fromEntries(STATES.map((state, at) => [state, answers[at]!.total])) as Record<
+          State,
+          number
+        >;
+      },
+      meta: { live: request.queue ? concerns.queue(request.queue) : concerns.any },
+    }),
   deadGroups: (queue: string) =>
     queryOptions({
       queryKey: ["dead-groups", queue],
@@ -101,12 +116,6 @@ export const queries = {
       meta: {
         live: concerns.events("dead", "expired", "rejected", "retried", "deleted", "moved", "restored"),
       },
-    }),
-  jobs: (ids: string[]) =>
-    queryOptions({
-      queryKey: ["jobs", ids],
-      queryFn: ({ signal }) => api.jobs(ids, signal),
-      placeholderData: keepPreviousData,
     }),
   holds: (ids: string[]) =>
     queryOptions({
@@ -150,6 +159,7 @@ export const queries = {
     queryOptions({
       queryKey: ["jobs", ids],
       queryFn: ({ signal }) => api.jobs(ids, signal),
+      placeholderData: keepPreviousData,
       enabled: ids.length > 0,
       meta: { live: (change) => ids.some((id) => concerns.job(id)(change)) },
     }),

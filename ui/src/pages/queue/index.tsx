@@ -11,6 +11,7 @@ import { openEnqueue } from "@/jobs/enqueue-dialog";
 import { FilterForm } from "@/jobs/filter-form";
 import { FIRST_PAGE } from "@/jobs/pager";
 import { JobResults } from "@/jobs/results";
+import { faultIn, useJobSearch } from "@/jobs/search";
 import { jobColumns } from "@/jobs/table";
 import { ApiError } from "@/lib/api";
 import { type JobFilter, type Params, readFilter, writeFilter } from "@/lib/filters";
@@ -44,6 +45,7 @@ export default function QueuePage() {
   const { data: queue, error, refetch } = useQuery(queries.queue(name));
   const figures = useQuery(queries.figures({ minutes, step, queue: name })).data?.[0];
   const filter = { ...readFilter(params), queue: name };
+  const found = useJobSearch(filter);
 
   function search(wanted: JobFilter) {
     const kept: Params = { range: params.range, size: params.size };
@@ -106,7 +108,7 @@ export default function QueuePage() {
         </div>
       </div>
       <Card flush title="Jobs">
-        <FilterForm filter={filter} onApply={search} />
+        <FilterForm filter={filter} onApply={search} fault={faultIn(found.error)} />
         <JobResults filter={filter} columns={COLUMNS} onFilter={search} empty={<FirstJob queue={name} />} />
       </Card>
     </Page>

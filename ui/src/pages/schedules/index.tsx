@@ -152,7 +152,7 @@ const COLUMNS: Column<ScheduleView>[] = [
     className: "max-sm:col-span-4",
     cell: (schedule) => (
       <span className={ACTIONS}>
-        <Button small onClick={() => void runSchedule(schedule)} aria-label={`Run ${schedule.name} now`}>
+        <Button small onClick={() => void runSchedule(schedule)} aria-label={`Run now: ${schedule.name}`}>
           Run now
         </Button>
         {schedule.enabled ? (
