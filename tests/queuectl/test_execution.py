@@ -126,19 +126,19 @@ def test_life_is_shown_while_a_command_runs() -> None:
 
 
 def test_a_command_that_takes_too_long_is_asked_to_end_with_its_children(tmp_path: Path) -> None:
-    ran, output = run(f"trap 'echo asked; exit 0' TERM; sleep 60 & echo $! > {tmp_path}/pid; wait", timeout=0.3)
+    ran, output = run(f"trap 'echo asked; exit 0' TERM; sleep 60 & echo $! > {tmp_path}/pid; wait", timeout=1)
 
-    assert (ran.exit_code, ran.timed_out, ran.error) == (124, True, "timed out after 0.3 s")
+    assert (ran.exit_code, ran.timed_out, ran.error) == (124, True, "timed out after 1 s")
     assert output == "asked\n"
-    assert not is_alive(int((tmp_path / "pid").read_text()))
+    wait_for(lambda: not is_alive(int((tmp_path / "pid").read_text())))
 
 
 def test_who_does_not_listen_is_killed_after_the_grace(tmp_path: Path) -> None:
     command = f"trap '' TERM; echo stubborn >&2; sleep 61 & echo $! > {tmp_path}/pid; sleep 61"
-    ran, _ = run(command, timeout=0.3, kill_grace=0.3)
+    ran, _ = run(command, timeout=1, kill_grace=0.3)
 
-    assert (ran.exit_code, ran.timed_out, ran.error) == (124, True, "timed out after 0.3 s: stubborn")
-    assert not is_alive(int((tmp_path / "pid").read_text()))
+    assert (ran.exit_code, ran.timed_out, ran.error) == (124, True, "timed out after 1 s: stubborn")
+    wait_for(lambda: not is_alive(int((tmp_path / "pid").read_text())))
 
 
 def test_a_child_that_outlives_the_shell_is_killed_after_the_grace(tmp_path: Path) -> None:
@@ -275,6 +275,10 @@ def test_commands_run_where_and_with_what_workers_were_started(crew: Crew) -> No
     assert crew.log(job_id).splitlines()[1:3] == [str(crew.directory), str(crew.home.path)]
 
 
+EVERYDAY_SIGNALS = (1 << 31) - 1
+"""Of the others, whoever runs the tests may have some ignored."""
+
+
 def test_commands_heed_signals_as_ever(crew: Crew) -> None:
     """Workers shut their ears to Ctrl-C; their commands must not inherit that."""
     crew.set(backoff_base=0)
@@ -282,7 +286,7 @@ def test_commands_heed_signals_as_ever(crew: Crew) -> None:
     crew.drain()
 
     masks = [int(line.split()[1], 16) for line in crew.log(job_id).splitlines() if line.startswith("Sig")]
-    assert masks == [0, 0]
+    assert [mask & EVERYDAY_SIGNALS for mask in masks] == [0, 0]
 
 
 def test_an_id_cannot_lead_the_log_out_of_its_directory(crew: Crew) -> None:

@@ -119,7 +119,8 @@ class Dashboard(App[int]):
         self._fault = message.fault
         if message.overview is not None:
             self._overview = message.overview
-        self._show_all()
+        if self._is_up:
+            self._show_all()
 
     def on_dashboard_done(self, message: Done) -> None:
         """Say what came of it, and look what it has changed."""
@@ -233,9 +234,16 @@ class Dashboard(App[int]):
             self.query_one("#queues").focus()
 
     def _tick(self) -> None:
+        if not self._is_up:
+            return
         if self._note_until and time.monotonic() > self._note_until:
             self._show_hints()
         self._show_ages()
+
+    @property
+    def _is_up(self) -> bool:
+        """Whether the screen is there; while the program ends, it may be gone before the last tick."""
+        return bool(self.query(Throughput))
 
     @property
     def _is_stale(self) -> bool:
