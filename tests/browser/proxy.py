@@ -42,8 +42,8 @@ class _Handler(BaseHTTPRequestHandler):
                 for chunk in got.iter_bytes():
                     self.wfile.write(chunk)
                     self.wfile.flush()
-            except OSError:
-                pass  # The browser has left.
+            except (OSError, httpx.HTTPError):
+                pass  # The browser has left, or the test is over.
 
     def log_message(self, *_: Any) -> None:
         pass
