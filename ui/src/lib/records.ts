@@ -765,6 +765,12 @@ export interface Internal {
   unique_until?: string | null;
   /** Dependencies that are gone unfinished */
   gone_dependencies?: number;
+  /** What another API keeps with it */
+  face?: Record<string, JsonText> | null;
+  /** The URL that is told how it ended */
+  callback?: string | null;
+  /** It is dead because its result says so */
+  by_result?: boolean;
 }
 
 /** Follow the jobs together; enqueue a job when all have ended. */

@@ -1,0 +1,2 @@
+function e(e,n,r,i,a){let o=[`curl${n===`GET`||n===`POST`&&i!==null?``:` -X ${n}`} ${t(e+r)}`];return a&&o.push(`-H "X-API-Key: $ROOKERY_API_KEY"`),i!==null&&o.push(`-d ${t(i)}`),o.join(` \\
+  `)}function t(e){return/^[\w@%+=:,./-]+$/.test(e)?e:`'${e.replaceAll(`'`,`'\\''`)}'`}export{e as t};

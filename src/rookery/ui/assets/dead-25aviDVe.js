@@ -1,1 +1,0 @@
-import{i as e}from"./layout-OOgylcZ-.js";import{t}from"./jsx-runtime-DyZJNswf.js";var n=t();function r(){return(0,n.jsx)(e,{title:`Dead letters`,children:(0,n.jsx)(`div`,{className:`card p-8 text-ink-2`,children:`This page is being built.`})})}export{r as default};
