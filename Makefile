@@ -45,7 +45,7 @@ clean:
 	rm -rf $(VENV) ui/node_modules .bench .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 ui/node_modules/.installed: ui/package-lock.json
-	cd ui && npm ci --silent
+	cd ui && npm install --no-save --silent
 	touch $@
 
 $(INSTALLED): pyproject.toml
