@@ -57,6 +57,7 @@ class ServerProcess:
         """Let it do nothing for a while: what arrives meanwhile, it finds all at once."""
         self.process.send_signal(signal.SIGSTOP)
         try:
+            wait_for(lambda: Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T")
             yield
         finally:
             self.process.send_signal(signal.SIGCONT)

@@ -52,10 +52,15 @@ def sorted_out(answers: list[Received]) -> tuple[list[dict[str, Any]], int]:
 
 def test_a_full_pipeline_refuses_writes_and_writes_nothing(start_server: Callable[..., ServerProcess]) -> None:
     server = start_server("--rate-limit-enabled=false", "--raft-max-pending=1")
-    accepted, refused = sorted_out(storm(server, "/enqueue", {"queue": "q"}))
+    taken = 0
+    for _ in range(50):  # now and then the server keeps up with a whole storm
+        accepted, refused = sorted_out(storm(server, "/enqueue", {"queue": "q"}))
+        assert len(accepted) + refused == 200
+        taken += len(accepted)
+        if refused:
+            break
     assert refused > 0
-    assert len(accepted) + refused == 200
-    assert Api(server).get("/queues/q").json()["enqueued"] == len(accepted)
+    assert Api(server).get("/queues/q").json()["enqueued"] == taken
 
 
 def test_too_many_claims_of_one_queue_are_refused(start_server: Callable[..., ServerProcess]) -> None:
