@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: test check format bench bench-peers docs ui ui-check run clean
+.PHONY: test check format bench bench-peers docs ui ui-check ui-pictures run clean
 
 test: $(INSTALLED) ui/node_modules/.installed
 	command -v chromium || command -v chromium-browser || command -v google-chrome || apt-get install --yes --quiet chromium
@@ -37,6 +37,9 @@ ui: ui/node_modules/.installed $(INSTALLED)
 ui-check: ui
 	cd ui && npm run --silent check && npm test --silent
 	test -z "$$(git status --porcelain src/rookery/ui ui/src/lib/records.ts)" || (echo "run make ui, and commit what it builds" && false)
+
+ui-pictures: $(INSTALLED)
+	$(BIN)/python tools/make_ui_pictures.py
 
 run: $(INSTALLED)
 	$(BIN)/rookery server
