@@ -90,7 +90,7 @@ export function pathOf(job: JobView, chain: Relative[]): ChainPath | null {
     earlier: first,
     later,
     onExit: end(ON_EXIT, "at the end", plan?.onExit),
-    onFailure: end(ON_FAILURE, "if a step dies", plan?.onFailure),
+    onFailure: end(ON_FAILURE, known.has(ON_FAILURE) ? "a step died" : "if a step dies", plan?.onFailure),
   };
 }
 

@@ -70,7 +70,7 @@ test("what must be done first is on the left, what comes after is on the right",
     "0.2 job d1",
     "0.3 job d2",
     "0.4 job d3",
-    "0.5 more more dependency",
+    "0.5 more more dependencies",
     "1.2.5 job job_1 *",
     "2.1.5 job c0",
     "2.2.5 job w0",
@@ -219,6 +219,7 @@ test("a batch is told by how much of it has ended, with what comes then", () => 
   };
   const graph = drawRelations({ ...alone, batch });
   expect(graph!.nodes.map(({ title }) => title)).toEqual(["mail", "2 of 3 ended", "done"]);
+  expect(places(graph)).toEqual(["0.0.5 job job_1 *", "1.0 batch batch_1", "1.1 planned callback"]);
   expect(graph!.edges).toContainEqual({ from: "batch_1", to: "callback", isPlanned: true });
   const over = drawRelations({ ...alone, batch: { ...batch, pending: 0 } });
   expect(over!.nodes.at(-1)).toMatchObject({ kind: "queue", role: "all have ended" });

@@ -54,6 +54,13 @@ export interface Graph {
 /** So many jobs of a kind are drawn, and one more if that is the last: it takes no more room than to say so. */
 export const HANDFUL = 4;
 const ON_LINE = -1;
+const WAIT: Role = ["waits for this", "wait for this"];
+const WAITED: Role = ["waited for this", "waited for this"];
+
+/** What one job is to this one, and what several are. */
+type Role = [string, string];
+/** Before this job, or after it. */
+type Side = -1 | 1;
 
 /** The graph; null if the job stands alone. */
 export function drawRelations(relations: Relations): Graph | null {
@@ -68,38 +75,41 @@ export function drawRelations(relations: Relations): Graph | null {
   function join(from: string, to: string, isPlanned = false): void {
     if (!edges.some((edge) => edge.from === from && edge.to === to)) edges.push({ from, to, isPlanned });
   }
+  function joinThis(key: string, side: Side): void {
+    if (side < 0) join(key, job.id);
+    else join(job.id, key);
+  }
   /** Draw a job beside this one; one that is there already has two roles. */
-  function relate(other: Relative, role: string, side: -1 | 1): void {
-    const twin = nodes.find(({ id, kind }) => kind === "job" && id === other.id);
+  function relate(other: Relative, role: string, side: Side): void {
+    const twin = nodes.find((node) => node.id === other.id);
     if (twin === undefined) place(jobNode(other, role, here + side));
-    else if (!twin.isThis) twin.role += `, ${role}`;
-    if (twin === undefined || Math.sign(twin.column - here) === side)
-      join(...((side < 0 ? [other.id, job.id] : [job.id, other.id]) as [string, string]));
+    else twin.role += `, ${role}`;
+    if (twin === undefined || Math.sign(twin.column - here) === side) joinThis(other.id, side);
   }
   function relateSome(
     { jobs, total, most = HANDFUL }: Some,
-    role: string,
-    side: -1 | 1,
+    [role, roles]: Role,
+    side: Side,
     filter?: Params,
-  ): void {
+  ) {
     const shown = jobs.slice(0, total > most + 1 ? most : total);
     for (const other of shown) relate(other, role, side);
     const hidden = total - shown.length;
     if (hidden === 0) return;
-    const key = `more ${role}`;
-    place({ key, kind: "more", role, title: `${formatCount(hidden)} more`, filter, column: here + side });
-    join(...((side < 0 ? [key, job.id] : [job.id, key]) as [string, string]));
+    const title = `${formatCount(hidden)} more`;
+    joinThis(
+      place({ key: `more ${roles}`, kind: "more", role: roles, title, filter, column: here + side }),
+      side,
+    );
   }
 
   const isChained = placeChain();
   const here = nodes.find((node) => node.isThis)!.column;
   if (parent !== null) relate(parent, "parent", -1);
-  relateSome(dependencies, "dependency", -1);
+  relateSome(dependencies, ["dependency", "dependencies"], -1);
   if (batch !== null) placeBatch(batch);
-  relateSome(children, "child", 1, { parent: job.id });
-  relateSome(dependents, job.state === "completed" ? "waited for this" : "waits for this", 1, {
-    depends_on: job.id,
-  });
+  relateSome(children, ["child", "children"], 1, { parent: job.id });
+  relateSome(dependents, job.state === "completed" ? WAITED : WAIT, 1, { depends_on: job.id });
   return nodes.length < 2 ? null : arrange(nodes, edges, isChained);
 
   function placeChain(): boolean {
@@ -153,7 +163,7 @@ export function drawRelations(relations: Relations): Graph | null {
     if (!callback_queue) return;
     const kind = pending > 0 ? "planned" : "queue";
     const role = pending > 0 ? "when all have ended" : "all have ended";
-    place({ key: "callback", kind, role, title: callback_queue, column: here + 2 });
+    place({ key: "callback", kind, role, title: callback_queue, column: here + 1 });
     join(id, "callback", pending > 0);
   }
 }

@@ -6,7 +6,7 @@ import { cx } from "@/components/cx";
 import { StateMark } from "@/components/states";
 import type { Graph, GraphNode } from "@/lib/relations";
 
-const WIDTH = 168;
+const WIDTH = 176;
 const HEIGHT = 56;
 const BETWEEN_COLUMNS = 36;
 const BETWEEN_ROWS = 12;
@@ -71,6 +71,9 @@ const leftOf = (node: GraphNode) => node.column * (WIDTH + BETWEEN_COLUMNS);
 const topOf = (node: GraphNode) => node.row * (HEIGHT + BETWEEN_ROWS);
 
 function curve(from: GraphNode, to: GraphNode): string {
+  if (from.column === to.column) {
+    return `M${leftOf(from) + WIDTH / 2} ${topOf(from) + HEIGHT}V${topOf(to)}`;
+  }
   const [x1, y1] = [leftOf(from) + WIDTH, topOf(from) + HEIGHT / 2];
   const [x2, y2] = [leftOf(to), topOf(to) + HEIGHT / 2];
   const bend = (x2 - x1) / 2;
