@@ -36,16 +36,18 @@ def test_the_status_of_the_server_and_its_queues(ask: Run, do: Do, api: Api, que
 def test_workers_are_listed(ask: Run, do: Do, api: Api, queue: str) -> None:
     api.fetch(queue, worker_id="w-1", hostname="host one", timeout=0.01)
     api.fetch(queue, worker_id="w-2", timeout=0.01)
+    api.enqueue(queue)
+    api.fetch(queue, worker_id="w-3", hostname="there")
+    api.post("/workers/w-3", {"slots": 1200, "draining": True})
 
     workers = api.get("/workers").json()
     lines = said(ask("workers")).splitlines()
-    assert re.split(r" {2,}", lines[0]) == ["ID", "HOSTNAME", "LAST HEARTBEAT"]
+    assert re.split(r" {2,}", lines[0]) == ["ID", "HOSTNAME", "LAST HEARTBEAT", "JOBS", "STATE"]
     named = {worker["id"]: worker["last_heartbeat"] for worker in workers}
-    assert re.split(r" {2,}", next(line for line in lines if line.startswith("w-1 "))) == [
-        "w-1",
-        "host one",
-        named["w-1"],
-    ]
+    rows = [re.split(r" {2,}", line) for line in lines]
+    assert ["w-1", "host one", named["w-1"], "0"] in rows
+    assert ["w-2", named["w-2"], "0"] in rows
+    assert ["w-3", "there", named["w-3"], "1/1,200", "draining"] in rows
     assert json.loads(said(do("workers", "-o", "json"))) == workers
 
 

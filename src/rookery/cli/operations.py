@@ -4,6 +4,7 @@ import click
 import msgspec
 
 from rookery.cli.answers import ask, pretty, read
+from rookery.cli.figures import shown_slots
 from rookery.cli.flags import SwitchCommand, SwitchGroup, client_flags
 from rookery.cli.queues import COUNTS, Queue
 from rookery.cli.remote import Remote
@@ -38,6 +39,9 @@ class Worker(msgspec.Struct):
     id: str
     hostname: str | None = None
     last_heartbeat: str | None = None
+    active_jobs: int = 0
+    slots: int | None = None
+    draining: bool = False
 
 
 @click.command("status", cls=SwitchCommand)
@@ -68,8 +72,17 @@ def workers(remote: Remote, is_json: bool) -> None:
     elif not found:
         click.echo("No workers connected")
     else:
-        rows = ((worker.id, worker.hostname, worker.last_heartbeat) for worker in found)
-        Table("ID", "HOSTNAME", "LAST HEARTBEAT").show(rows)
+        rows = (
+            (
+                worker.id,
+                worker.hostname,
+                worker.last_heartbeat,
+                shown_slots(worker.active_jobs, worker.slots),
+                "draining" if worker.draining else "",
+            )
+            for worker in found
+        )
+        Table("ID", "HOSTNAME", "LAST HEARTBEAT", "JOBS", "STATE").show(rows)
 
 
 @click.group("cluster", cls=SwitchGroup)
