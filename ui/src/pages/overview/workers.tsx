@@ -79,7 +79,7 @@ function Uptime({ worker }: { worker: WorkerView }) {
   const state = stateOf(worker, useNow(15_000));
   if (state === "silent") return <span className="text-ink-3">–</span>;
   return (
-    <span className="whitespace-nowrap">
+    <span className="sm:whitespace-nowrap">
       <Age since={worker.started_at} />
       {state === "draining" && <span className="text-active"> (draining)</span>}
     </span>
