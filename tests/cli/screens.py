@@ -125,5 +125,7 @@ def prepare(api: Api) -> None:
     for worker, hostname in (("worker-2", "web-2"), ("worker-1", "web-1")):
         body = {"queues": ["emails", "images"], "worker_id": worker, "hostname": hostname, "lease_duration": 3600}
         assert api.post("/fetch", body).status_code == 200
+        said = {"slots": 5, "draining": True} if worker == "worker-2" else {"slots": 10}
+        assert api.post(f"/workers/{worker}", said).status_code == 200
         # The worker heard of last is the first in the list, and of one millisecond the one with the lower id.
         time.sleep(0.002)

@@ -1,4 +1,4 @@
-"""Looking on: workers, job batches, events as a list and as a stream, health."""
+"""Looking on: job batches, events as a list and as a stream, health."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -16,7 +16,7 @@ from rookery.http.values import duration, whole_number
 from rookery.model.names import stored_name
 from rookery.store.changes import ChangeView, read_change
 from rookery.store.events import EventFilter, EventView, first_event, last_event, read_events
-from rookery.store.views import JobBatchView, WorkerView, read_job_batch, read_workers
+from rookery.store.views import JobBatchView, read_job_batch
 
 DEFAULT_PAGE: Final = 100
 LARGEST_PAGE: Final = 1000
@@ -54,11 +54,6 @@ class Info(msgspec.Struct):
 
     server_version: str
     api_version: str
-
-
-async def list_workers(call: Call) -> Answer:
-    """Workers seen in the last day."""
-    return await call.node.overviews.run(lambda db: json_answer(read_workers(db, call.namespace)))
 
 
 async def get_batch(call: Call) -> Answer:
@@ -182,14 +177,6 @@ _FILTERS: Final = (
 )
 
 ROUTES = [
-    Route(
-        method="GET",
-        path="/api/v1/workers",
-        handler=list_workers,
-        summary="Workers seen in the last day",
-        answers={200: list[WorkerView]},
-        tag="Looking on",
-    ),
     Route(
         method="GET",
         path="/api/v1/batches/{batch_id}",
