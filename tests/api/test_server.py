@@ -115,6 +115,33 @@ def test_a_signal_stops_the_server_cleanly(start_server: Start, name: signal.Sig
         httpx.get(f"{server.url}/healthz")
 
 
+STOPPING_ITSELF = """
+import logging, os, signal
+from rookery.__main__ import run
+
+class Stop(logging.Handler):
+    def emit(self, record):
+        if any(word in record.getMessage() for word in WORDS):
+            os.kill(os.getpid(), signal.SIGTERM)
+
+logging.getLogger("rookery.server").addHandler(Stop())
+run()
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "code"), [(["ready on"], 0), (["ready on", "stopped"], 128 + signal.SIGTERM)], ids=["ready", "stopped"]
+)
+def test_signals_are_heeded_from_the_moment_it_is_ready_to_its_last_word(
+    tmp_path: Path, words: list[str], code: int
+) -> None:
+    program = STOPPING_ITSELF.replace("WORDS", repr(words))
+    flags = ["--bind", "127.0.0.1:0", "--data-dir", str(tmp_path / "data")]
+    ended = subprocess.run([sys.executable, "-c", program, "server", *flags], stderr=subprocess.PIPE, timeout=60)
+    assert b" ready on " in ended.stderr
+    assert ended.returncode == code, ended.stderr.decode()
+
+
 def test_stopping_sends_waiting_fetches_home(start_server: Start, background: Callable[..., Future[Any]]) -> None:
     server = start_server()
     api = Api(server)

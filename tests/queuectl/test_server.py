@@ -378,6 +378,25 @@ def test_a_second_signal_kills_the_command_and_gives_the_job_back(
     assert not is_alive(pid)
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGUSR1])
+def test_a_signal_that_comes_with_a_workers_last_word_is_no_death(counter: Counter, queue: str, number: int) -> None:
+    program = f"""
+import os
+from rookery.queuectl.__main__ import run
+from rookery.queuectl.remote import working
+
+def report(text):
+    if text.endswith(" ended"):
+        os.kill(os.getpid(), {int(number)})
+
+working.report = report
+run()
+"""
+    command = [sys.executable, "-c", program, "--server", counter.url, "worker", "start", "--queue", queue, "--drain"]
+    done = subprocess.run(command, env=counter.environment, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_cancelled_job_is_stopped_where_it_runs(counter: Counter, api: Api, queue: str, tmp_path: Path) -> None:
     job_id = counter.add(queue, f"echo $$ > {tmp_path}/pid; sleep 600")
     counter.start("--queue", queue)

@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import sys
 
 import pytest
 
@@ -52,6 +53,18 @@ def test_ctrl_c_in_a_terminal_reaches_workers_as_well_and_still_lets_jobs_finish
     (crew.directory / "go").touch()
     assert process.wait(20) == 0
     assert crew.job("long")["state"] == "completed"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_comes_when_all_workers_have_ended_changes_nothing(number: int) -> None:
+    program = f"""
+import os, sys
+from rookery.queuectl.pool import Pool
+code = Pool(lambda parent: None, 2).run()
+os.kill(os.getpid(), {int(number)})
+sys.exit(code)
+"""
+    assert subprocess.run([sys.executable, "-c", program], timeout=60).returncode == 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -17,7 +17,7 @@ import uvloop
 from rookery import __version__
 from rookery.cli.flags import ADDRESS, COLLECTOR, DURATION, LOG_LEVELS, METRICS_PREFIX, Command, PlainCommand, switch
 from rookery.http.codeq.settings import BadSettings, CodeqSettings, read_settings
-from rookery.http.server import bind, serve
+from rookery.http.server import HttpServer, bind
 from rookery.http.settings import HttpSettings
 from rookery.node.data_dir import DataDirectoryInUse
 from rookery.node.node import Node, NodeSettings
@@ -238,9 +238,12 @@ async def _run(
         raise click.ClickException(f"cannot use the data directory {data_dir}: {error}") from None
     if host in ("0.0.0.0", "::") and http_settings.admin_password is None:
         logger.warning("listening on all interfaces without any credential: everybody who reaches it is admin")
+    server = HttpServer(node, http_settings, shutdown_timeout)
+    # Before it says that it is ready: whoever has read that may stop it.
+    server.heed_signals()
     shown = f"[{bound[0]}]" if ":" in bound[0] else bound[0]
     logger.info("rookery %s ready on http://%s:%d (data in %s)", __version__, shown, bound[1], data_dir)
-    await serve(node, http_settings, listener, shutdown_timeout)
+    await server.serve([listener])
     logger.info("stopped")
 
 
