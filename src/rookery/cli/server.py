@@ -103,6 +103,13 @@ def _engine_flags(function: Command) -> Command:
     help="Its address for OTLP over HTTP.  [default: OTEL_EXPORTER_OTLP_ENDPOINT or http://localhost:4318]",
 )
 @click.option(
+    "--stream-keepalive",
+    type=DURATION,
+    default="15s",
+    show_default=True,
+    help="After which a silent stream of events says that it is still there.",
+)
+@click.option(
     "--stream-stall-timeout",
     type=DURATION,
     default="30s",
@@ -142,6 +149,7 @@ def command(
     metrics_prefix: str,
     otel_enabled: bool,
     otel_endpoint: str | None,
+    stream_keepalive: int,
     stream_stall_timeout: int,
     stream_max_inflight: int,
     stream_max_open: int,
@@ -178,6 +186,7 @@ def command(
         write_burst=rate_limit_write_burst,
         docs_enabled=docs_enabled,
         metrics_prefix=metrics_prefix,
+        stream_keepalive=max(1, stream_keepalive) / 1000,
         stream_stall_timeout=max(1, stream_stall_timeout) / 1000,
         stream_max_inflight=stream_max_inflight,
         stream_max_open=stream_max_open,
