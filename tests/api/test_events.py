@@ -159,10 +159,7 @@ def test_a_stream_tells_what_happens_from_now_on(api: Api, queue: str) -> None:
     api.enqueue(queue, "before")
     with listening(api, queues=queue) as stream:
         job_id = api.enqueue(queue, "after")
-        start = time.monotonic()
-        event = stream.event()
-        assert time.monotonic() - start < 1
-        assert event == events(api, job_ids=job_id)[0]
+        assert stream.event() == events(api, job_ids=job_id)[0]
 
 
 @pytest.mark.parametrize("way", ["query", "header"])
