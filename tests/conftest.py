@@ -54,7 +54,7 @@ class ServerProcess:
     def kill(self) -> None:
         """End it as a power cut would."""
         self.process.kill()
-        self.process.wait(10)
+        self.process.wait(45)
         self.http.close()
 
     @contextmanager
@@ -71,12 +71,12 @@ class ServerProcess:
         """Ask it to stop; its exit code."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-        code = self.process.wait(20)
+        code = self.process.wait(45)
         self.http.close()
         return code
 
 
-def wait_for(condition: Callable[[], Any], timeout: float = 20, alive: subprocess.Popen[bytes] | None = None) -> Any:
+def wait_for(condition: Callable[[], Any], timeout: float = 45, alive: subprocess.Popen[bytes] | None = None) -> Any:
     """Wait until a condition holds, and give back its value."""
     end = time.monotonic() + timeout
     while time.monotonic() < end:

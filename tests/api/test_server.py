@@ -109,7 +109,7 @@ def test_an_address_that_cannot_be_ends_the_server(tmp_path: Path, bind: str) ->
 def test_a_signal_stops_the_server_cleanly(start_server: Start, name: signal.Signals) -> None:
     server = start_server()
     server.process.send_signal(name)
-    assert server.process.wait(20) == 0
+    assert server.process.wait(45) == 0
     with pytest.raises(httpx.ConnectError):
         httpx.get(f"{server.url}/healthz")
 
@@ -168,7 +168,7 @@ def test_stopping_ends_streams_and_waits(start_server: Start, background: Callab
     with httpx.stream("GET", f"{server.url}/api/v1/events", timeout=30) as stream:
         server.process.send_signal(signal.SIGTERM)
         assert stream.read() == b""
-    assert server.process.wait(20) == 0
+    assert server.process.wait(45) == 0
     assert waiting.result(20).status_code == 202
 
 
