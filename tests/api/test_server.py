@@ -179,7 +179,7 @@ def test_restart_keeps_everything(start_server: Start) -> None:
     pending = api.enqueue("b", {"n": 1}, tags={"t": "v"}, unique_key="k", expire_after="1h")
     scheduled = api.enqueue("c", scheduled_at=FAR_FUTURE)
     active = start_job(api, "d", checkpoint=[1])
-    failed = start_job(api, "e")["job_id"]
+    failed = start_job(api, "e", retry_base_delay="1h")["job_id"]
     api.post(f"/fail/{failed}", {"error": "boom"})
     held = api.enqueue("f")
     api.post(f"/jobs/{held}/hold", {"reason": "why"})
