@@ -46,7 +46,7 @@ class Screen:
         )
 
     async def until(self, condition: Callable[[str], Any]) -> str:
-        end, before = time.monotonic() + 20, ""
+        end, before = time.monotonic() + 45, ""
         while time.monotonic() < end:
             await self._pilot.pause(0.02)
             text, before = before, self.text

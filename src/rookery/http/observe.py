@@ -100,7 +100,7 @@ async def stream_events(call: Call) -> Stream:
 
 async def _event_frames(call: Call, after: int, wanted: EventFilter) -> AsyncGenerator[bytes, None]:
     """Read what is new, wait for news, read again. Nothing is kept for a reader who is slow."""
-    node, pulse = call.node, Pulse()
+    node, pulse = call.node, Pulse(call.settings.stream_keepalive)
     while True:
         news, newest = node.news(), last_event(node.reader)
         async for page in _pages(call, after, newest, wanted):
@@ -125,7 +125,7 @@ async def stream_changes(call: Call) -> Stream:
 
 async def _change_frames(call: Call, every: float) -> AsyncGenerator[bytes, None]:
     """Where the timeline stands, then a frame for all that came since the last one."""
-    node, pulse, after = call.node, Pulse(), last_event(call.node.reader)
+    node, pulse, after = call.node, Pulse(call.settings.stream_keepalive), last_event(call.node.reader)
     yield frame("position", msgspec.json.encode(Position(after)), after)
     while not node.is_closing:
         news, newest = node.news(), last_event(node.reader)
