@@ -69,7 +69,12 @@ def views(url: str) -> list[View]:
         View("jobs: jq, one", "/jobs", payload, {"jq": f".user.id == {number}"}),
         View("jobs: jq, many", "/jobs", payload, {"jq": ".user.age >= 50"}),
         View("jobs: error", "/jobs", payload, {"error": "bad certificate"}),
-        View("jobs: error of a group", "/jobs", payload, {"error_matches": found["jobs"][0]["last_error"], "state": "dead"}),
+        View(
+            "jobs: error of a group",
+            "/jobs",
+            payload,
+            {"error_matches": found["jobs"][0]["last_error"], "state": "dead"},
+        ),
         View("jobs: by completion", "/jobs", payload, {"sort": "completed_at"}),
         View("job", f"/jobs/{found['jobs'][0]['id']}", payload),
         View("dead", "/dead", "timed out after"),

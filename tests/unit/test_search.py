@@ -7,7 +7,7 @@ import apsw
 import pytest
 
 from rookery.engine.ops import Delete, NewJob, Purge
-from rookery.store.search import JobFilter, Order, count_jobs, find_ids, search
+from rookery.store.search import Found, JobFilter, Order, count_jobs, find_ids, search
 from tests.unit.workbench import Workbench
 
 
@@ -113,7 +113,7 @@ def test_a_queue_that_is_not_there_has_no_jobs(bench: Workbench) -> None:
         JobFilter(queue="none", payload_contains="x"),
         JobFilter(states=("unknown",)),
     ):
-        assert search(bench.machine._db, wanted, "default", Order(), 10) == ([], 0)
+        assert search(bench.machine._db, wanted, "default", Order(), 10) == Found([], 0)
         assert count_jobs(bench.machine._db, wanted, "default") == 0
         assert find_ids(bench.machine._db, wanted, "default", up_to=9, after=None, limit=5) == ([], None)
 
