@@ -1,8 +1,7 @@
-"""A store with as many jobs as one wants, by the thousand, made over six days; as a program it leaves one in a directory:
-`python -m bench.million data`.
+"""A store with as many thousand jobs as one wants, made over six days; `python -m bench.million data` leaves one there.
 
-What a machine has written while it lived through a thousand jobs is copied again and again, each copy some minutes later
-than the one before, so that every table and every count is as the machine would have written it.
+What a machine has written while it lived through a thousand jobs is copied again and again, each copy some minutes
+later than the one before, so that every table and every count is as the machine would have written it.
 """
 
 import argparse
@@ -14,6 +13,7 @@ import apsw
 
 from bench.thousand import JOBS, NUMBERED_FROM, live
 from rookery.model.ids import decode_ulid, encode_ulid
+from rookery.model.job import STATES
 from rookery.store.connections import open_writer
 from rookery.store.fulltext import FullTextIndex
 from rookery.store.throughput import KEPT, MINUTE
@@ -63,9 +63,7 @@ _COPIED: dict[str, dict[str, str]] = {
 }
 """What is copied with each thousand, and how columns that are not the same in every copy are written."""
 
-_COUNTS = (
-    "pending active held completed dead scheduled retrying cancelled blocked enqueued failed dead_by_result".split()
-)
+_COUNTS = (*STATES, "blocked", "enqueued", "failed", "dead_by_result")
 
 
 def fill(path: Path, thousands: int = 1000, *, until: int | None = None) -> None:

@@ -1,8 +1,9 @@
-"""How long every page of the web UI takes to show its first rows or numbers, in Chromium, on a store with a million jobs:
+"""How soon every page of the web UI shows its first rows or numbers, in Chromium, with a million jobs in the store:
 `python -m bench.pages`.
 
-Cold: the server has just started, nothing of its files is in memory, and the browser has never been there. Warm: the same
-page once more. Beside it stands the slowest call that the page made, as the browser saw it.
+Cold: the server has just started, nothing of its files is in memory, and the browser has never been there. Warm: the
+same page once more, with the processor time that it takes the server. Beside it stands the slowest call that the page
+made, as the browser saw it.
 """
 
 import argparse
@@ -11,7 +12,6 @@ import shutil
 import statistics
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
@@ -25,7 +25,8 @@ from bench.thousand import NUMBERED_FROM, QUEUES
 
 PATIENCE = 60_000
 FIRST_ROWS_MS = 1000
-SLOW_CALL_MS = 200
+NEEDLE_MS = 2500
+"""For what only a look into every payload can find."""
 
 
 class View(NamedTuple):
@@ -34,7 +35,8 @@ class View(NamedTuple):
     name: str
     path: str
     text: str
-    params: dict[str, Any] = {}  # noqa: RUF012
+    params: dict[str, Any] = {}
+    limit: int = FIRST_ROWS_MS
 
 
 class Shown(NamedTuple):
@@ -66,7 +68,7 @@ def views(url: str) -> list[View]:
         View("jobs: payload text, one", "/jobs", payload, {"payload": f"user{number}@"}),
         View("jobs: payload text, many", "/jobs", payload, {"payload": '"plan":"pro"'}),
         View("jobs: payload text, dead", "/jobs", payload, {"payload": '"plan":"pro"', "state": "dead"}),
-        View("jobs: jq, one", "/jobs", payload, {"jq": f".user.id == {number}"}),
+        View("jobs: jq, one", "/jobs", payload, {"jq": f".user.id == {number}"}, NEEDLE_MS),
         View("jobs: jq, many", "/jobs", payload, {"jq": ".user.age >= 50"}),
         View("jobs: error", "/jobs", payload, {"error": "bad certificate"}),
         View(
@@ -130,16 +132,20 @@ def _forget(directory: Path) -> None:
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
-def _measure(browser: Browser, directory: Path, number: int, rounds: int) -> Iterator[tuple[str, Shown, list[Shown]]]:
-    """One view on a server of its own."""
+def _measure(browser: Browser, directory: Path, number: int, rounds: int) -> tuple[View, Shown, list[Shown], float]:
+    """One view on a server of its own; the last figure is the processor time that a warm visit takes the server."""
     _forget(directory)
     with rookery(directory) as server:
         url = f"http://127.0.0.1:{server.port}"
         view = views(url)[number]
         context = browser.new_context(viewport={"width": 1280, "height": 900})
         page = context.new_page()
-        yield view.name, show(page, url, view), [show(page, url, view) for _ in range(rounds)]
+        cold = show(page, url, view)
+        before = sum(server.processor_seconds())
+        warm = [show(page, url, view) for _ in range(rounds)]
+        busy = (sum(server.processor_seconds()) - before) / rounds
         context.close()
+        return view, cold, warm, busy
 
 
 def main() -> int:
@@ -160,17 +166,18 @@ def main() -> int:
 
 def _print(browser: Browser, directory: Path, rounds: int) -> bool:
     is_met = True
-    print(f"{'page':28} {'cold':>8} {'whole':>8} {'warm':>8} {'whole':>8}  slowest call, cold and warm")
+    print(f"{'page':28} {'cold':>8} {'whole':>8} {'warm':>8} {'whole':>8} {'server':>8}  slowest call, cold and warm")
     with rookery(directory) as server:
         count = len(views(f"http://127.0.0.1:{server.port}"))
     for number in range(count):
-        for name, cold, warm in _measure(browser, directory, number, rounds):
-            first, whole = (statistics.median(times) for times in zip(*((s.first, s.whole) for s in warm), strict=True))
-            path, took = cold.slowest
-            again = statistics.median(shown.slowest[1] for shown in warm)
-            is_met &= cold.first < FIRST_ROWS_MS
-            figures = "".join(f" {figure:5.0f} ms" for figure in (cold.first, cold.whole, first, whole))
-            print(f"{name:28}{figures}  {took:5.0f} ms {again:5.0f} ms {path[:44]}", flush=True)
+        view, cold, warm, busy = _measure(browser, directory, number, rounds)
+        first, whole = (statistics.median(times) for times in zip(*((s.first, s.whole) for s in warm), strict=True))
+        path, took = cold.slowest
+        again = statistics.median(shown.slowest[1] for shown in warm)
+        is_met &= cold.first < view.limit
+        figures = "".join(f" {figure:5.0f} ms" for figure in (cold.first, cold.whole, first, whole))
+        calls = f"{took:5.0f} ms {again:5.0f} ms"
+        print(f"{view.name:28}{figures} {busy * 1000:5.0f} ms  {calls} {path[:44]}", flush=True)
     return is_met
 
 

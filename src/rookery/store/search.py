@@ -85,7 +85,7 @@ class _ByEnd(Order):
 
 
 class Found(NamedTuple):
-    """A page: the jobs' places in the order, and how many match in all; `is_partial`: there are more than were counted."""
+    """A page: the jobs' places in the order, and how many match in all; `is_partial`: more do than were counted."""
 
     rows: list[Row]
     total: int
@@ -153,7 +153,7 @@ class _Scope:
         in_states = f"state IN ({', '.join('?' * len(states))})"
         self.condition = Condition(Sql(in_queues + in_states, (*values, *states)))
         sums = ", ".join(f"coalesce(sum({state}), 0)" for state in STATES)
-        self.stored = dict(zip(STATES, db.execute(f"SELECT {sums} FROM queue").get, strict=True))
+        self.stored: dict[str, int] = dict(zip(STATES, db.execute(f"SELECT {sums} FROM queue").get, strict=True))
         if self.is_everything:
             self.counts = self.stored
             return
@@ -279,7 +279,7 @@ class _Matches:
         return list(islice(heapq.merge(*pairs, reverse=order.is_descending), limit))
 
     def _page_by_completion(self, where: Sql, order: Order, position: Position, limit: int) -> list[Row]:
-        """A completed job has ended when it completed, and there is an index of ends. Others are before all of these."""
+        """A completed job has ended when it completed, and there is an index of ends. All others come before it."""
         rows: list[Row] = []
         if not order.is_descending and position[0] < 0:
             return self._walk(self._scope.jobs(), where, order, position, limit)

@@ -1,0 +1,16 @@
+import { expect, test } from "vitest";
+import { openSpool } from "./spool";
+
+test("where there is no disk for it, a file is gathered in memory", async () => {
+  const spool = await openSpool();
+  await spool.write(new Blob(["one\n"]));
+  await spool.write(new Blob(["two\n"]));
+  expect(await (await spool.finish()).text()).toBe("one\ntwo\n");
+});
+
+test("what is discarded is gone", async () => {
+  const spool = await openSpool();
+  await spool.write(new Blob(["one"]));
+  await spool.discard();
+  expect((await spool.finish()).size).toBe(0);
+});
