@@ -8,8 +8,11 @@ const FOLDER = "exports";
 /** A file that was saved is kept for so long: the browser reads it while it saves. */
 const KEPT = 3_600_000;
 
+/** Not a Blob: the browser keeps those in memory until it next collects garbage. */
+export type Part = Uint8Array<ArrayBuffer>;
+
 export interface Spool {
-  write(part: Blob): Promise<void>;
+  write(part: Part): Promise<void>;
   /** All that was written. */
   finish(): Promise<Blob>;
   /** Forget what was written. */
@@ -56,7 +59,7 @@ function inMemory(): Spool {
   let parts: Blob[] = [];
   return {
     async write(part) {
-      parts.push(part);
+      parts.push(new Blob([part]));
     },
     async finish() {
       return new Blob(parts);

@@ -39,7 +39,7 @@ function ExportDialog({ filter, close }: { filter: JobFilter; close: () => void 
     async function run() {
       try {
         for await (const page of exportPages(request.current, cursor.current, abort.signal)) {
-          const part = new Blob(page.lines.map((line) => `${line}\n`));
+          const part = new TextEncoder().encode(page.lines.map((line) => `${line}\n`).join(""));
           const into = spool.current ?? (await openSpool());
           if (abort.signal.aborted) {
             if (into !== spool.current) await into.discard();
@@ -52,7 +52,7 @@ function ExportDialog({ filter, close }: { filter: JobFilter; close: () => void 
             ...before,
             done: before.done + page.lines.length,
             total: page.total ?? before.total,
-            bytes: before.bytes + part.size,
+            bytes: before.bytes + part.length,
             fault: null,
           }));
         }
