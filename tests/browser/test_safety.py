@@ -4,14 +4,13 @@ Every text that users, workers and receivers can choose holds HTML here. The bro
 policy, so a handler that it kept from running is found too.
 """
 
-import re
 from collections.abc import Callable, Iterator
 from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import dead_job
+from tests.browser.conftest import dead_job, press
 from tests.conftest import Api, ServerProcess
 from tests.receiver import receiving
 
@@ -173,10 +172,7 @@ DIALOGS = {
 def test_what_others_wrote_is_text_in_every_dialog(look: Callable[[str], Page], path: str) -> None:
     page = look(path)
     for names in DIALOGS[path]:
-        for name in names:
-            whole = re.compile(rf"^{name}(?!\w)")
-            inside = page.get_by_role("menu").get_by_role("menuitem", name=whole)
-            (inside.first if inside.count() else page.get_by_role("button", name=whole).first).click()
+        press(page, *names)
         opened = page.locator("dialog[open], [role=dialog], [role=menu]").last
         expect(opened, " > ".join(names)).to_be_visible()
         expect(opened.locator(".skeleton")).to_have_count(0)
