@@ -3,7 +3,7 @@ import { Link, useNavigate } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import { Button } from "@/components/button";
 import { cx } from "@/components/cx";
-import { ErrorState, SkeletonRows } from "@/components/feedback";
+import { NotYet } from "@/components/feedback";
 import { SelectField } from "@/components/field";
 import { Page } from "@/components/layout";
 import { type Column, Table } from "@/components/table";
@@ -80,11 +80,7 @@ export default function HeldPage() {
     >
       <section className={cx("card min-w-0 transition-opacity", isPlaceholderData && "opacity-60")}>
         {data === undefined ? (
-          error ? (
-            <ErrorState what="Held jobs" error={error} onRetry={() => void refetch()} />
-          ) : (
-            <SkeletonRows />
-          )
+          <NotYet what="Held jobs" error={error} onRetry={() => void refetch()} />
         ) : jobs.length === 0 ? (
           <NoneHeld queue={queue} />
         ) : (

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { ErrorState, SkeletonRows } from "@/components/feedback";
+import { NotYet } from "@/components/feedback";
 import { Segmented } from "@/components/field";
 import { Card, Page } from "@/components/layout";
 import { useNow } from "@/components/time";
@@ -77,10 +77,8 @@ export default function OverviewPage() {
           >
             {queues.data ? (
               <QueueTable rows={rows.slice(0, SHOWN_QUEUES)} words={words} />
-            ) : queues.error ? (
-              <ErrorState what="The queues" error={queues.error} onRetry={() => void queues.refetch()} />
             ) : (
-              <SkeletonRows />
+              <NotYet what="The queues" error={queues.error} onRetry={() => void queues.refetch()} />
             )}
             {rows.length > SHOWN_QUEUES && (
               <p className="border-line border-t px-4 py-2 text-sm text-ink-3">

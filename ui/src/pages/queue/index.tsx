@@ -3,7 +3,7 @@ import { useNavigate, useParams as usePath } from "@tanstack/react-router";
 import { Badge } from "@/components/badge";
 import { Button, ButtonLink } from "@/components/button";
 import { CopyButton } from "@/components/copy";
-import { EmptyState, ErrorState, SkeletonRows } from "@/components/feedback";
+import { EmptyState, NotYet } from "@/components/feedback";
 import { Segmented } from "@/components/field";
 import { Card, Page } from "@/components/layout";
 import { Menu } from "@/components/menu";
@@ -57,11 +57,7 @@ export default function QueuePage() {
     return (
       <Page title={name}>
         <div className="card">
-          {error ? (
-            <ErrorState what="The queue" error={error} onRetry={() => void refetch()} />
-          ) : (
-            <SkeletonRows />
-          )}
+          <NotYet what="The queue" error={error} onRetry={() => void refetch()} />
         </div>
       </Page>
     );
