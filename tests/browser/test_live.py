@@ -1,6 +1,8 @@
 """What pages are told as it happens: until when they are right, when they rest, and with whose key they ask."""
 
+import os
 import re
+import subprocess
 from collections.abc import Callable
 
 import pytest
@@ -166,6 +168,27 @@ def test_a_key_goes_with_every_call_in_a_header_and_nowhere_else(guarded: Api, p
     assert {request.headers.get("x-api-key") for request in asked} == {PASSWORD}
     assert not any(PASSWORD in request.url for request in asked)
     assert page.context.cookies() == []
+
+
+@pytest.mark.complains("status of 401")
+def test_commands_that_are_taught_work_where_one_is_and_with_the_key(guarded: Api, page: Page) -> None:
+    with below(guarded.server.url, "/ops") as url:
+        page.goto(f"{url}/ui/dead")
+        page.get_by_label("API key or admin password").fill(PASSWORD)
+        page.get_by_role("button", name="Sign in").click()
+        for keys in ("go", "gj", "gd", "gh", "gs", "gk", "gw"):
+            page.keyboard.type(keys)
+            command = page.get_by_role("group", name=re.compile("^(fetch )?command$"))
+            expect(command).to_contain_text(f"curl {url}/api/v1/")
+            expect(command).to_contain_text("$ROOKERY_API_KEY")
+        for path in ("dead", "schedules"):
+            page.goto(f"{url}/ui/{path}")
+            line = page.get_by_role("group", name="command").inner_text()
+            environment = {**os.environ, "ROOKERY_API_KEY": PASSWORD}
+            subprocess.run(["bash", "-c", line], check=True, timeout=30, capture_output=True, env=environment)
+        page.goto("about:blank")
+    assert guarded.get("/queues/emails.send").json()["pending"] == 1
+    assert [one["name"] for one in guarded.get("/schedules").json()] == ["nightly-report"]
 
 
 @pytest.mark.parametrize("name", ["rookery_api_key", "corvo_api_key"])

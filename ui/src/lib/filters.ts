@@ -20,6 +20,11 @@ export const STATES = [
 export type State = (typeof STATES)[number];
 
 export const PRIORITIES = ["critical", "high", "normal"] as const;
+export const PRIORITY_OPTIONS: [value: string, label: string][] = [
+  ["critical", "Critical"],
+  ["high", "High"],
+  ["normal", "Normal"],
+];
 export const SORTS = ["created_at", "priority", "started_at", "completed_at", "attempt"] as const;
 export type Sort = (typeof SORTS)[number];
 

@@ -4,7 +4,6 @@ import { useMemo, useState } from "react";
 import { Button } from "@/components/button";
 import { cx } from "@/components/cx";
 import { NotYet } from "@/components/feedback";
-import { SelectField } from "@/components/field";
 import { Page } from "@/components/layout";
 import { type Column, Table } from "@/components/table";
 import { RelativeTime } from "@/components/time";
@@ -16,6 +15,7 @@ import { formatCount, plural } from "@/lib/numbers";
 import { queries } from "@/lib/queries";
 import type { EventView, JobSummary } from "@/lib/records";
 import { param, useParams } from "@/lib/url";
+import { QueueSelect } from "@/queues/queue-field";
 import { approve, openReject } from "./actions";
 import { NoneHeld } from "./empty";
 
@@ -45,19 +45,11 @@ export default function HeldPage() {
       actions={
         <>
           {queues.length > 1 && (
-            <SelectField
-              label="Queue"
-              bare
+            <QueueSelect
+              queues={queues}
+              state="held"
               value={queue}
-              onChange={(event) => change({ queue: event.target.value, ...FIRST_PAGE })}
-              className="max-w-56"
-              options={[
-                ["", "All queues"],
-                ...queues.map((one): [string, string] => [
-                  one.name,
-                  `${one.name} (${formatCount(one.held)})`,
-                ]),
-              ]}
+              onChange={(name) => change({ queue: name, ...FIRST_PAGE })}
             />
           )}
           <Button
