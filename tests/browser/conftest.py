@@ -83,6 +83,16 @@ def visit(api: Api, page: Page) -> Callable[..., Page]:
     return go
 
 
+def press(page: Page, *names: str) -> None:
+    """Press one button or item of a menu after the other, each by the whole words that its name begins with."""
+    for name in names:
+        begins = re.compile(rf"^{name}(?!\w)")
+        top = page.locator("dialog[open]").last
+        buttons = (top if top.count() else page).get_by_role("button", name=begins)
+        items = page.get_by_role("menu").get_by_role("menuitem", name=begins)
+        (items if items.count() else buttons).first.click()
+
+
 def toast(page: Page, text: str) -> None:
     """Wait until the page says so, and let it be quiet again."""
     said = page.get_by_role("status").get_by_text(text)

@@ -125,6 +125,18 @@ def test_all_are_retried(api: Api, queue: str, show: Callable[..., Page]) -> Non
     wait_for(lambda: [state(api, job) for job in jobs] == ["pending"] * 2)
 
 
+def test_all_of_a_queue_are_deleted_and_no_others(api: Api, queue: str, show: Callable[..., Page]) -> None:
+    jobs = [bury(api, queue, error) for error in ("this", "that")]
+    other = bury(api, f"{queue}.other", "this")
+    page = show()
+    page.get_by_role("button", name="Delete all", exact=True).click()
+    expect(page.get_by_role("dialog")).to_contain_text("This action cannot be undone.")
+    confirm(page, "Delete 2 jobs")
+    expect(page.get_by_text(f"No dead jobs in {queue}")).to_be_visible()
+    assert [api.get(f"/jobs/{job}").status_code for job in jobs] == [404, 404]
+    assert state(api, other) == "dead"
+
+
 def test_the_list_shows_every_job_and_acts_on_those_selected(api: Api, queue: str, show: Callable[..., Page]) -> None:
     one, two = bury(api, queue, "this"), bury(api, queue, "that")
     page = show()

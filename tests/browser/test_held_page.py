@@ -89,13 +89,14 @@ def test_those_selected_are_approved_together(api: Api, queue: str, show: Callab
     assert [state(api, job) for job in jobs] == ["pending", "pending", "held"]
 
 
-def test_all_are_rejected_together(api: Api, queue: str, show: Callable[[], Page]) -> None:
+@pytest.mark.parametrize(("verb", "after"), [("Reject", "dead"), ("Approve", "pending")])
+def test_all_are_decided_together(verb: str, after: str, api: Api, queue: str, show: Callable[[], Page]) -> None:
     jobs = [hold(api, queue) for _ in range(2)]
     elsewhere = hold(api, f"{queue}.other")
     page = show()
-    page.get_by_role("button", name="Reject all").click()
-    page.get_by_role("dialog").get_by_role("button", name="Reject 2 jobs").click()
-    wait_for(lambda: [state(api, job) for job in jobs] == ["dead"] * 2)
+    page.get_by_role("button", name=f"{verb} all").click()
+    page.get_by_role("dialog").get_by_role("button", name=f"{verb} 2 jobs").click()
+    wait_for(lambda: [state(api, job) for job in jobs] == [after] * 2)
     assert state(api, elsewhere) == "held"
 
 

@@ -1,5 +1,6 @@
 """The page of one job in a real browser: what it shows, what it does, and what the API says then."""
 
+import json
 import re
 import subprocess
 import sys
@@ -75,6 +76,92 @@ def test_everything_about_a_running_job_is_shown(api: Api, queue: str, show: Cal
     page.get_by_role("tab", name="Checkpoint").click()
     expect(page.get_by_role("group", name="checkpoint")).to_contain_text('"sent": 450')
     assert page.url.endswith("?data=checkpoint")
+
+
+def test_the_timeline_is_drawn_to_scale_and_told_in_words(api: Api, queue: str, show: Callable[[str], Page]) -> None:
+    job_id = api.enqueue(queue, max_retries=3, retry_backoff="fixed", retry_base_delay="1500ms")
+    api.fetch(queue, worker_id="worker-1")
+    api.post(f"/fail/{job_id}", {"error": "SMTP connection timeout"})
+    assert api.fetch(queue, worker_id="worker-2", timeout=10)
+    api.post(f"/ack/{job_id}", {})
+    events = api.get("/cluster/events", params={"job_ids": job_id}).json()["events"]
+    at = {event["type"]: event["at_ns"] for event in reversed(events)}
+    page = show(job_id)
+    backoff = page.get_by_role("img", name="Backoff")
+    expect(backoff).to_have_attribute("aria-label", re.compile("Backoff: 1.[4-9]s from"))
+    expect(page.get_by_role("img", name="Running")).to_have_count(2)
+    share = backoff.evaluate("bar => bar.getBoundingClientRect().width / bar.parentElement.clientWidth")
+    wanted = (at["promoted"] - at["failed"]) / (events[-1]["at_ns"] - events[0]["at_ns"])
+    assert share == pytest.approx(wanted, abs=0.02)
+    left = backoff.evaluate(
+        "bar => (bar.getBoundingClientRect().left - bar.parentElement.getBoundingClientRect().left)"
+        " / bar.parentElement.clientWidth"
+    )
+    assert left == pytest.approx((at["failed"] - at["enqueued"]) / (events[-1]["at_ns"] - events[0]["at_ns"]), abs=0.02)
+    told = page.locator("section", has=page.get_by_role("heading", name="Events")).get_by_role("listitem")
+    expect(told).to_contain_text(
+        [
+            "enqueued",
+            "started by worker-1",
+            "failed SMTP connection timeout · next attempt in 1.5s",
+            "started by worker-2",
+            "completed",
+        ]
+    )
+    assert re.fullmatch(r"\d\d:\d\d:\d\d\.\d{3}", told.nth(0).locator("time").inner_text())
+
+
+def test_a_batch_tells_how_much_of_it_is_done(api: Api, queue: str, show: Callable[[str], Page]) -> None:
+    batch = api.post("/enqueue/batch", {"jobs": [{"queue": queue}] * 3, "batch": {"callback_queue": "after"}}).json()
+    api.fetch(queue)
+    api.post(f"/ack/{batch['job_ids'][0]}", {})
+    page = show(batch["job_ids"][1])
+    expect(fact(page, "Batch")).to_contain_text("1 of 3 complete, 2 to go")
+    api.fetch(queue)
+    api.post(f"/ack/{batch['job_ids'][1]}", {})
+    expect(fact(page, "Batch")).to_contain_text("2 of 3 complete")
+    fact(page, "Batch").get_by_role("link").click()
+    page.wait_for_url(f"**/ui/jobs?batch={batch['batch_id']}")
+    expect(page.get_by_role("table", name="Jobs").locator("tbody tr")).to_have_count(3)
+
+
+def test_json_folds_and_is_copied_with_every_digit(api: Api, queue: str, show: Callable[[str], Page]) -> None:
+    job_id = api.enqueue(queue, {"n": BIG, "deep": {"a": [1, 2.50, {"b": None}]}}, tags={"tenant": "acme", "n": BIG})
+    page = show(job_id)
+    payload = page.get_by_role("group", name="payload")
+    payload.get_by_role("button", name='"deep"').click()
+    expect(payload).to_contain_text('"deep": { 1 key }')
+    expect(payload.get_by_text('"a"')).to_have_count(0)
+    payload.get_by_role("button", name='"deep"').click()
+    expect(payload.get_by_text('"a"')).to_be_visible()
+    button(page, "Copy payload").click()
+    assert json.loads(page.evaluate("navigator.clipboard.readText()")) == api.job(job_id)["payload"]
+    page.get_by_role("tab", name="Tags").click()
+    expect(page.get_by_role("group", name="tags")).to_contain_text(f'"n": {BIG}')
+    fact(page, "Tags").get_by_role("link", name=f"n:{BIG}").click()
+    page.wait_for_url("**/ui/jobs?tag=*")
+    expect(page.get_by_role("table", name="Jobs").locator("tbody tr")).to_have_attribute("data-row", job_id)
+
+
+def test_times_are_said_in_words_and_in_full(api: Api, queue: str, open_window: Callable[..., Page]) -> None:
+    job_id = api.enqueue(queue, scheduled_at="2099-06-01T00:00:00Z")
+    page = open_window(timezone_id="Asia/Tokyo")
+    page.goto(f"{api.server.url}/ui/jobs/{job_id}")
+    due = fact(page, "Due")
+    expect(due).to_contain_text("2099-06-01 09:00:00.000 GMT+9")
+    expect(due.locator("time").last).to_have_text(re.compile(r"^in \d+d$"))
+    expect(due.locator("time").last).to_have_attribute(
+        "title", "2099-06-01 09:00:00.000 GMT+9\n2099-06-01 00:00:00.000 UTC"
+    )
+    expect(page.locator("time", has_text=re.compile("^(just now|\\d+s ago)$")).first).to_be_visible()
+
+
+def test_a_job_is_run_before_its_time(api: Api, queue: str, show: Callable[[str], Page]) -> None:
+    job_id = api.enqueue(queue, scheduled_at="2099-06-01T00:00:00Z")
+    page = show(job_id)
+    button(page, "Run now").click()
+    expect(fact(page, "State")).to_contain_text("pending")
+    assert api.job(job_id)["state"] == "pending"
 
 
 def test_a_dead_job_shows_its_traceback_and_is_retried_without_a_question(

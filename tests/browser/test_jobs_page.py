@@ -124,6 +124,7 @@ def test_a_field_is_chosen_from_the_list_and_then_its_value(api: Api, queue: str
         ("unique:key-needle", "unique key is key-needle", ("unique", "key-needle")),
         ("attempt_min:1", "attempt at least 1", ("attempt_min", "1")),
         ("started_after:1h", "started after 1h ago", ("started_after", "1h")),
+        ("error_matches:mailbox *", "last error is mailbox *", ("error_matches", "mailbox *")),
         ("state:dead", "state is dead", ("state", "dead")),
     ],
 )
@@ -146,6 +147,41 @@ def test_every_kind_of_filter_finds_its_job(
     expect(rows(page)).to_have_count(1)
     expect(rows(page)).to_have_attribute("data-row", needle)
     assert address(page)[param[0]] == [param[1]]
+
+
+@pytest.mark.parametrize(
+    ("typed", "found"),
+    [
+        ("created_after:1h", {"done", "due", "passing"}),
+        ("created_before:1h", set()),
+        ("started_before:2099-01-01", {"done"}),
+        ("completed_after:15m", {"done"}),
+        ("completed_before:15m", set()),
+        ("scheduled_after:2090-01-01", {"due"}),
+        ("scheduled_before:2090-01-01", set()),
+        ("expire_after:2020-01-01", {"passing"}),
+        ("expire_before:2020-01-01", set()),
+        ("attempt_max:0", {"due", "passing"}),
+        ("errors:no", {"done", "due", "passing"}),
+    ],
+)
+def test_every_time_of_a_job_is_a_filter(
+    api: Api, queue: str, visit: Callable[..., Page], typed: str, found: set[str]
+) -> None:
+    ids = {"done": api.enqueue(queue)}
+    api.fetch(queue)
+    api.post(f"/ack/{ids['done']}", {})
+    ids["due"] = api.enqueue(queue, scheduled_at="2099-01-01T00:00:00Z")
+    ids["passing"] = api.enqueue(queue, expire_after="1h")
+    page = visit("/jobs", queue=queue)
+    expect(rows(page)).to_have_count(3)
+    box(page).press_sequentially(typed)
+    page.keyboard.press("Enter")
+    name, _, value = typed.partition(":")
+    page.wait_for_url(lambda url: parse_qs(urlsplit(url).query).get(name) == [value])
+    expect(page.get_by_role("button", name=re.compile("^Change "))).to_have_count(2)
+    expect(page.get_by_role("status").filter(has_text="result")).to_contain_text(re.compile(rf"^{len(found)} result"))
+    assert {row.get_attribute("data-row") for row in rows(page).all()} == {ids[one] for one in found}
 
 
 def test_batches_chains_parents_and_ids_are_filters_too(api: Api, queue: str, visit: Callable[..., Page]) -> None:
@@ -563,6 +599,48 @@ def test_a_long_operation_is_cancelled_on_the_way(api: Api, queue: str, visit: C
     expect(page.get_by_role("dialog")).to_contain_text("Cancelled. What was done so far stays done.")
     done = api.post("/jobs/search", {"queue": queue, "state": ["cancelled"]}).json()["total"]
     assert done < 20_000
+
+
+def test_a_long_operation_tells_its_speed_and_the_time_it_still_needs(
+    api: Api, queue: str, visit: Callable[..., Page]
+) -> None:
+    many(api, queue, 20_000)
+    page = visit("/jobs", queue=queue)
+    act_on_all(page, "Move to queue…").get_by_label("Target queue").fill(f"{queue}.v2")
+    page.get_by_role("dialog").get_by_role("button", name="Move 20,000 jobs").click()
+    dialog = page.get_by_role("dialog", name=f"Bulk operation: Move to {queue}.v2")
+    expect(dialog.get_by_role("definition")).to_have_text(
+        [re.compile(r"^\d.*s$"), re.compile(r"^~[\d.]+(ms|s)$"), re.compile(r"^[\d,]+/s$")]
+    )
+    expect(dialog).to_contain_text("Done: 20,000 jobs changed.")
+    assert api.get(f"/queues/{queue}.v2").json()["pending"] == 20_000
+
+
+@pytest.mark.complains("ERR_|status of 50|Failed to load resource: net")
+def test_an_operation_outlives_its_server_and_is_still_in_sight(
+    start_server: Callable[..., ServerProcess], page: Page
+) -> None:
+    server = start_server("--rate-limit-enabled=false")
+    api = Api(server)
+    many(api, "mails", 20_000)
+    page.goto(f"{server.url}/ui/jobs?queue=mails")
+    act_on_all(page, "Cancel")
+    with server.frozen():
+        page.get_by_role("dialog").get_by_role("button", name="Cancel 20,000 jobs").click()
+    page.get_by_role("button", name="Go on in the background").click()
+    expect(page.get_by_role("progressbar", name="Progress of Cancel")).to_be_visible()
+    server.kill()
+    expect(page.get_by_role("alert")).to_contain_text("Not live.")
+    with page.expect_event("requestfailed", lambda request: "/bulk/" in request.url):
+        pass
+    with page.expect_event("requestfailed", lambda request: "/bulk/" in request.url):
+        pass
+    with page.expect_event("requestfailed", lambda request: "/bulk/" in request.url):
+        pass
+    server.flags = (*server.flags, "--bind", server.url.removeprefix("http://"))
+    server.start()
+    expect(page.get_by_text("Cancel: 20,000 jobs changed.")).to_be_visible(timeout=60_000)
+    assert api.post("/jobs/search", {"queue": "mails", "state": ["cancelled"]}).json()["total"] == 20_000
 
 
 def test_an_operation_in_the_background_stays_in_sight(api: Api, queue: str, visit: Callable[..., Page]) -> None:

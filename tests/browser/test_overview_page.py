@@ -1,5 +1,8 @@
 """The overview in a real browser: queues, failures, workers and the cluster, and what one does from there."""
 
+import json
+import re
+import subprocess
 from collections.abc import Callable
 
 import pytest
@@ -32,6 +35,11 @@ def test_a_new_server_teaches_how_to_begin(api: Api, visit: Callable[..., Page])
     expect(page.get_by_text("No jobs yet")).to_be_visible()
     expect(page.get_by_role("group", name="command", exact=True)).to_contain_text("/api/v1/enqueue")
     expect(page.get_by_text("No worker has asked for jobs")).to_be_visible()
+    command = page.get_by_role("group", name="command", exact=True).inner_text()
+    done = subprocess.run(["bash", "-c", command], check=True, timeout=30, capture_output=True, text=True)
+    assert api.job(json.loads(done.stdout)["job_id"])["queue"] == "emails.send"
+    expect(queue_row(page, "emails.send")).to_be_visible()
+    api.delete("/queues/emails.send", params={"confirm": "true"})
     page.get_by_role("button", name="Enqueue one here").click()
     page.get_by_label("Payload").fill('{"n": 9007199254740993123}')
     confirm(page, "Enqueue")
@@ -83,6 +91,56 @@ def test_workers_are_shown_with_their_slots_and_who_drains(api: Api, visit: Call
     expect(workers.get_by_role("row", name="worker-b")).to_contain_text("1/5")
     expect(workers.get_by_role("row", name="worker-b")).to_contain_text("(draining)")
     expect(workers.get_by_role("row", name="worker-b").get_by_role("meter")).to_have_attribute("aria-valuemax", "5")
+
+
+def test_a_queue_tells_its_depth_age_pace_errors_and_when_it_will_be_empty(
+    api: Api, visit: Callable[..., Page]
+) -> None:
+    for _ in range(10):
+        job_id = api.enqueue("mails")
+        assert api.fetch("mails")
+        api.post(f"/ack/{job_id}", {})
+    dead_job(api, "mails")
+    for _ in range(3):
+        api.enqueue("mails")
+    page = visit()
+    table = page.get_by_role("table", name="Queues")
+    titles = table.get_by_role("columnheader").all_inner_texts()
+
+    def cell(title: str) -> Locator:
+        return queue_row(page, "mails").get_by_role("cell").nth(titles.index(title)).locator("> div")
+
+    expect(cell("Pending")).to_have_text("3")
+    expect(cell("Oldest")).to_have_text(re.compile(r"^\d+(ms|s)$"))
+    oldest = cell("Oldest").locator("time").get_attribute("datetime")
+    assert oldest == api.get("/queues/mails").json()["oldest_pending_at"]
+    expect(cell("Done")).to_have_text("10")
+    expect(cell("Dead")).to_have_text("1")
+    expect(cell("Rate")).to_have_text(re.compile(r"^\d+/min$"))
+    expect(cell("Errors")).to_have_text("9.1%")
+    trend = cell("Trend").get_by_role("img")
+    expect(trend).to_have_attribute("aria-label", "mails: 10 completed, 1 failed in the last hour")
+    assert trend.locator("rect").count() > 1
+    expect(cell("Drains in")).to_have_text(re.compile(r"^~\d+s$"))
+    figure_caption = card(page, "Throughput").locator("figcaption")
+    for part in ("Completed10", "Enqueued14", "Failed1"):
+        expect(figure_caption).to_contain_text(part)
+    page.get_by_role("button", name="Pause mails").click()
+    expect(cell("Drains in")).to_have_text("paused")
+
+
+def test_the_sidebar_counts_the_states_and_leads_to_their_jobs(api: Api, visit: Callable[..., Page]) -> None:
+    job_id = dead_job(api, "mails")
+    api.enqueue("mails")
+    page = visit()
+    states = page.get_by_role("navigation", name="Jobs by state")
+    expect(states.get_by_role("link", name="dead")).to_have_text("dead1")
+    expect(states.get_by_role("link", name="held")).to_have_text("held0")
+    states.get_by_role("link", name="dead").click()
+    page.wait_for_url("**/ui/jobs?state=dead")
+    expect(page.get_by_role("table", name="Jobs").locator("tbody tr")).to_have_attribute("data-row", job_id)
+    api.post(f"/jobs/{job_id}/retry")
+    expect(states.get_by_role("link", name="dead")).to_have_text("dead0")
 
 
 def test_a_range_is_chosen_and_stays_in_the_address(api: Api, visit: Callable[..., Page]) -> None:

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import confirm, dead_job, toast
-from tests.conftest import Api
+from tests.conftest import Api, ServerProcess
 
 
 @pytest.fixture
@@ -58,7 +58,18 @@ def test_the_numbers_of_a_queue_are_shown_and_change(api: Api, queue: str, show:
     expect(figure(page, "Throughput")).to_have_text("1/min")
     expect(figure(page, "Unique jobs")).to_have_text("1")
     expect(page.get_by_text("mailbox full").first).to_be_visible()
-    expect(page.get_by_text("p90").first).to_be_visible()
+    times = page.get_by_role("table").filter(has_text="p50")
+    expect(times.get_by_role("columnheader")).to_have_text(["Time", "p50", "p90", "p99", "Jobs"])
+    for kind in ("Wait", "Run"):
+        cells = times.get_by_role("row", name=kind).get_by_role("cell")
+        expect(cells.last).to_have_text("2")
+        for place in range(3):
+            expect(cells.nth(place)).to_have_text(re.compile(r"^<?[\d.]+(ms|s)$"))
+    expect(page.get_by_role("status").filter(has_text="results")).to_have_text(re.compile(r"^3 results \(\d+ ms\)$"))
+    expect(figure(page, "Drains in")).to_have_text(re.compile(r"^~\d+(m|s)"))
+    expect(figure(page, "Oldest waiting").locator("time")).to_have_attribute(
+        "datetime", api.get(f"/queues/{queue}").json()["oldest_pending_at"]
+    )
     api.enqueue(queue)
     expect(counts.get_by_role("link", name="pending")).to_have_text("pending2")
 
@@ -250,10 +261,50 @@ def test_a_job_is_added_with_everything_it_can_have(api: Api, queue: str, show: 
     assert job["scheduled_at"].startswith("2099-01-01T10:00:00")
 
 
-def test_names_with_any_character_have_their_page(api: Api, queue: str, visit: Callable[..., Page]) -> None:
-    name = f"{queue}.a_b:c"
+@pytest.mark.complains("status of 413")
+def test_what_the_server_refuses_is_said_in_the_dialog(start_server: Callable[..., ServerProcess], page: Page) -> None:
+    server = start_server("--max-payload-size=100")
+    page.goto(f"{server.url}/ui/queues")
+    page.get_by_role("button", name="Enqueue", exact=True).click()
+    dialog = page.get_by_role("dialog", name="Enqueue a job")
+    dialog.get_by_label("Queue").fill("mails")
+    dialog.get_by_label("Payload").fill(f'"{"x" * 200}"')
+    dialog.get_by_role("button", name="Enqueue").click()
+    expect(dialog.get_by_role("alert")).to_contain_text("payload")
+    assert Api(server).get("/queues").json() == []
+    dialog.get_by_label("Payload").fill('"short"')
+    confirm(page, "Enqueue")
+    assert Api(server).get("/queues/mails").json()["pending"] == 1
+
+
+def test_a_second_job_with_a_unique_key_is_said_to_be_there(api: Api, queue: str, show: Callable[..., Page]) -> None:
+    first = api.enqueue(queue, unique_key=queue)
+    page = show()
+    page.get_by_role("button", name="Enqueue", exact=True).click()
+    dialog = page.get_by_role("dialog", name="Enqueue a job")
+    expect(dialog.get_by_label("Queue")).to_have_value(queue)
+    dialog.get_by_label("Payload").fill("{}")
+    dialog.get_by_text("More: time, retries").click()
+    dialog.get_by_label("Unique key").fill(queue)
+    confirm(page, "Enqueue")
+    expect(page.get_by_text("A job with this unique key is there already")).to_be_visible()
+    page.get_by_role("button", name="Open", exact=True).click()
+    page.wait_for_url(f"**/ui/jobs/{first}")
+    assert api.get(f"/queues/{queue}").json()["pending"] == 1
+
+
+@pytest.mark.parametrize("ending", [".a_b:c", "/a b?c=d&e#f", "%2F..%", "ÄÖ🐦"])
+def test_names_with_any_character_have_their_page(
+    ending: str, api: Api, queue: str, visit: Callable[..., Page]
+) -> None:
+    name = f"{queue}{ending}"
     api.enqueue(name)
     page = visit("/queues")
     page.get_by_role("link", name=name).click()
     expect(page.get_by_role("heading", level=1)).to_contain_text(name)
     expect(rows(page)).to_have_count(1)
+    page.reload()
+    expect(page.get_by_role("heading", level=1)).to_contain_text(name)
+    action(page, "Pause").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("paused")
+    assert [one["paused"] for one in api.get("/queues").json() if one["name"] == name] == [True]

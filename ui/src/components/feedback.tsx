@@ -74,6 +74,27 @@ export function ErrorState({ error, onRetry, what }: { error: unknown; onRetry?:
   );
 }
 
+/** In place of a list that is not there yet: it is being loaded, or that did not work. */
+export function NotYet({
+  what,
+  error,
+  onRetry,
+  rows,
+  columns,
+}: {
+  what: string;
+  error: unknown;
+  onRetry: () => void;
+  rows?: number;
+  columns?: number;
+}) {
+  return error ? (
+    <ErrorState what={what} error={error} onRetry={onRetry} />
+  ) : (
+    <SkeletonRows rows={rows} columns={columns} />
+  );
+}
+
 const TONES = {
   info: "border-line bg-sunken text-ink-2",
   warn: "border-transparent bg-warn-soft text-warn",

@@ -105,7 +105,7 @@ export function Menu({
                 tabIndex={-1}
                 disabled={item.disabled}
                 onClick={() => {
-                  popover.close();
+                  popover.leave();
                   item.onSelect();
                 }}
                 className={cx(
@@ -142,28 +142,34 @@ export function usePopover() {
   const [open, setOpen] = useState(false);
   const ref = useRef<HTMLDivElement>(null);
   const id = useId();
+  const close = () => setOpen(false);
+  /** Close it and go back to its button, so that whatever opens next gives the focus back to that. */
+  const leave = () => {
+    setOpen(false);
+    ref.current?.querySelector<HTMLElement>("button")?.focus();
+  };
+  // biome-ignore lint/correctness/useExhaustiveDependencies: leaving is always the same
   useEffect(() => {
     if (!open) return;
     function away(event: PointerEvent | FocusEvent) {
       if (!ref.current?.contains(event.target as Node)) setOpen(false);
     }
-    function leave(event: globalThis.KeyboardEvent) {
+    function press(event: globalThis.KeyboardEvent) {
       if (event.key !== "Escape") return;
       event.preventDefault();
       event.stopPropagation();
-      setOpen(false);
-      ref.current?.querySelector<HTMLElement>("button")?.focus();
+      leave();
     }
     document.addEventListener("pointerdown", away);
     document.addEventListener("focusin", away);
-    document.addEventListener("keydown", leave, true);
+    document.addEventListener("keydown", press, true);
     return () => {
       document.removeEventListener("pointerdown", away);
       document.removeEventListener("focusin", away);
-      document.removeEventListener("keydown", leave, true);
+      document.removeEventListener("keydown", press, true);
     };
   }, [open]);
-  return { open, ref, id, toggle: () => setOpen(!open), close: () => setOpen(false) };
+  return { open, ref, id, toggle: () => setOpen(!open), close, leave };
 }
 
 /** A button with a panel of anything below it. */

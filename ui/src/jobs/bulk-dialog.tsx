@@ -4,15 +4,16 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { FormDialog, openDialog } from "@/components/dialog";
 import { ErrorState, Note, Skeleton } from "@/components/feedback";
-import { SelectField, TextField } from "@/components/field";
+import { SelectField } from "@/components/field";
 import { StatePill } from "@/components/states";
 import { toast } from "@/components/toast";
 import { api, type BulkAction, type BulkTarget } from "@/lib/endpoints";
 import { describeFilter } from "@/lib/filter-words";
-import { type JobFilter, PRIORITIES, toRequest } from "@/lib/filters";
+import { type JobFilter, PRIORITY_OPTIONS, toRequest } from "@/lib/filters";
 import type { JsonText } from "@/lib/json";
 import { formatCount, plural } from "@/lib/numbers";
-import { queries, refresh } from "@/lib/queries";
+import { refresh } from "@/lib/queries";
+import { QueueField } from "@/queues/queue-field";
 import { DEEDS, mayDo, touchedStates } from "./actions";
 import { openBulkProgress } from "./bulk-progress";
 import { PayloadLine, shortId } from "./payload";
@@ -77,7 +78,6 @@ function BulkDialog({
   const [queue, setQueue] = useState("");
   const [priority, setPriority] = useState<string>("high");
   const { data, error, refetch } = usePreview(action, meant);
-  const queues = useQuery(queries.queues()).data ?? [];
   const total = data?.total ?? 0;
   const what = plural(total, "job");
 
@@ -115,16 +115,11 @@ function BulkDialog({
       disabled={total === 0 || (action === "move" && queue.trim() === "")}
     >
       {action === "move" && (
-        <TextField
+        <QueueField
           label="Target queue"
           value={queue}
           onChange={(event) => setQueue(event.target.value)}
-          suggestions={queues.map((known) => known.name)}
-          hint={
-            queue.trim() && !queues.some((known) => known.name === queue.trim())
-              ? "A new queue will come into being"
-              : undefined
-          }
+          hintIfNew="A new queue will come into being"
           autoFocus
         />
       )}
@@ -133,7 +128,7 @@ function BulkDialog({
           label="New priority"
           value={priority}
           onChange={(event) => setPriority(event.target.value)}
-          options={PRIORITIES.map((name) => [name, name])}
+          options={PRIORITY_OPTIONS}
         />
       )}
       {data ? (

@@ -1,6 +1,5 @@
 /** A new job: queue and payload, and under "More" all that the API takes. */
 
-import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { FormDialog, openDialog } from "@/components/dialog";
@@ -8,9 +7,10 @@ import { SelectField, TextField } from "@/components/field";
 import { JsonEditor, jsonFault } from "@/components/json-editor";
 import { toast } from "@/components/toast";
 import { api, type NewJob } from "@/lib/endpoints";
-import { toInstant } from "@/lib/filters";
-import { queries, refresh } from "@/lib/queries";
+import { PRIORITY_OPTIONS, toInstant } from "@/lib/filters";
+import { refresh } from "@/lib/queries";
 import { parseDuration } from "@/lib/time";
+import { QueueField } from "@/queues/queue-field";
 
 /** Texts of the form; what is empty is left to the server. */
 export interface Draft {
@@ -50,7 +50,6 @@ export function openEnqueue(draft: Partial<Draft> = {}): void {
 function EnqueueDialog({ close, draft }: { close: () => void; draft: Draft }) {
   const [job, setJob] = useState(draft);
   const navigate = useNavigate();
-  const queues = useQuery(queries.queues()).data ?? [];
   const set = (changes: Partial<Draft>) => setJob({ ...job, ...changes });
   const faults = {
     tags: jsonFault(job.tags, true),
@@ -82,11 +81,10 @@ function EnqueueDialog({ close, draft }: { close: () => void; draft: Draft }) {
       disabled={hasFault}
     >
       <div className="grid gap-4 sm:grid-cols-2">
-        <TextField
+        <QueueField
           label="Queue"
           value={job.queue}
           onChange={(event) => set({ queue: event.target.value })}
-          suggestions={queues.map((queue) => queue.name)}
           placeholder="emails.send"
           autoFocus={draft.queue === ""}
           required
@@ -95,11 +93,7 @@ function EnqueueDialog({ close, draft }: { close: () => void; draft: Draft }) {
           label="Priority"
           value={job.priority}
           onChange={(event) => set({ priority: event.target.value })}
-          options={[
-            ["critical", "Critical"],
-            ["high", "High"],
-            ["normal", "Normal"],
-          ]}
+          options={PRIORITY_OPTIONS}
         />
       </div>
       <JsonEditor

@@ -3,7 +3,7 @@
 import { type ReactNode, useEffect, useState } from "react";
 import { Button } from "@/components/button";
 import { cx } from "@/components/cx";
-import { EmptyState, ErrorState, SkeletonRows } from "@/components/feedback";
+import { EmptyState, NotYet } from "@/components/feedback";
 import type { Column } from "@/components/table";
 import { isNarrow } from "@/lib/filter-words";
 import { ALL, type JobFilter, type Sort } from "@/lib/filters";
@@ -41,11 +41,7 @@ export function JobResults({
 
   if (search.data === undefined) {
     if (faultIn(search.error)) return <BadFilter />;
-    return search.error ? (
-      <ErrorState what="Jobs" error={search.error} onRetry={() => void search.refetch()} />
-    ) : (
-      <SkeletonRows rows={8} />
-    );
+    return <NotYet what="Jobs" error={search.error} onRetry={() => void search.refetch()} rows={8} />;
   }
   const { jobs, total, is_partial, cursor: next, duration_ms } = search.data;
   const many = formatTotal(total, is_partial);

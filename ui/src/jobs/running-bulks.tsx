@@ -5,6 +5,7 @@ import { useEffect } from "react";
 import { Button } from "@/components/button";
 import { Progress } from "@/components/feedback";
 import { toast } from "@/components/toast";
+import { ApiError, messageOf } from "@/lib/api";
 import { formatCount, plural } from "@/lib/numbers";
 import { queries, refresh } from "@/lib/queries";
 import { useStore } from "@/lib/store";
@@ -16,13 +17,17 @@ export function RunningBulks() {
 
 function RunningBulk({ id, title }: Running) {
   const { data, error } = useQuery(queries.bulk(id));
-  const isOver = data?.finished_at != null || error !== null;
+  // A server that does not answer for a while goes on with it when it is back.
+  const isOver = data?.finished_at != null || (error instanceof ApiError && !error.isPassing);
   useEffect(() => {
     if (!isOver) return;
-    if (data) toast.good(`${title}: ${plural(data.affected, "job")} changed.`);
+    const done = data ? `${title}: ${plural(data.affected, "job")} changed` : title;
+    if (error) toast.bad(`${done}, then: ${messageOf(error)}`);
+    else if (data?.status === "failed") toast.bad(`${done}, then ${data.error ?? "it failed"}.`);
+    else toast.good(`${done}.`);
     forgetRunning(id);
     void refresh();
-  }, [isOver, data, id, title]);
+  }, [isOver, data, error, id, title]);
   if (!data || isOver) return null;
   return (
     <div className="flex flex-wrap items-center gap-x-3 gap-y-1 border-line border-b px-4 py-2 text-sm">

@@ -64,8 +64,6 @@ export const api = {
     query: { after_seq?: number; limit?: number; queues?: string; job_ids?: string; types?: string },
     signal?: Signal,
   ) => call<r.EventsAnswer>("GET", v1("cluster/events"), { query, signal }),
-  usage: (query: { period?: string; group_by?: string }, signal?: Signal) =>
-    call<r.UsageSummary>("GET", v1("usage/summary"), { query, signal }),
 
   // Queues
   queues: (signal?: Signal) => call<r.QueueView[]>("GET", v1("queues"), { signal }),
@@ -109,8 +107,6 @@ export const api = {
   jobs: (job_ids: string[], signal?: Signal) =>
     call<r.BulkGetAnswer>("POST", v1("jobs/bulk-get"), { body: { job_ids }, signal }),
   why: (id: string, signal?: Signal) => call<r.WhyView>("GET", v1(`jobs/${at(id)}/why`), { signal }),
-  logs: (id: string, query: { after?: number; limit?: number }, signal?: Signal) =>
-    call<r.LogPage>("GET", v1(`jobs/${at(id)}/logs`), { query, signal }),
   retryJob: (id: string) => call<r.Status>("POST", v1(`jobs/${at(id)}/retry`)),
   cancelJob: (id: string) => call<r.Status>("POST", v1(`jobs/${at(id)}/cancel`)),
   moveJob: (id: string, body: r.MoveRequest) => call<r.Status>("POST", v1(`jobs/${at(id)}/move`), { body }),
@@ -157,6 +153,5 @@ export const api = {
     send("GET", v1("changes"), { query: { every }, signal }),
   logStream: (id: string, after: number, signal: AbortSignal) =>
     send("GET", v1(`jobs/${at(id)}/logs/stream`), { query: { after }, signal }),
-  bulkStream: (id: string, signal: AbortSignal) => send("GET", v1(`bulk/${at(id)}/progress`), { signal }),
   backup: (signal?: Signal) => send("GET", v1("admin/backup"), { signal }),
 };

@@ -58,6 +58,12 @@ describe("what is offered", () => {
     expect(offered("soon", "createdAfter")[0]!.fault).toContain("Such as");
   });
 
+  it("tells yes from no", () => {
+    expect(offered("no", "errors").map(({ change }) => change)).toEqual([{ errors: "no" }]);
+    expect(offered("yes", "errors").map(({ change }) => change)).toEqual([{ errors: "yes" }]);
+    expect(offered("", "errors")).toHaveLength(2);
+  });
+
   it("refuses what can never be right", () => {
     expect(offered("acme x", "tags")[0]!.fault).toBe("Written as name:value");
     expect(offered("two", "attemptMin")[0]!.fault).toBe("A whole number");

@@ -148,7 +148,11 @@ function values(text: string, field: FilterField, filter: JobFilter, known: Know
     );
   }
   if (field.id === "errors") {
-    return [offer("yes", "has errors", { errors: "yes" }), offer("no", "has no errors", { errors: "no" })];
+    const both = [
+      offer("yes", "has errors", { errors: "yes" }),
+      offer("no", "has no errors", { errors: "no" }),
+    ];
+    return both.filter(({ change, label }) => change?.errors?.startsWith(wanted) || label.includes(wanted));
   }
   if (field.id === "priority") {
     return PRIORITIES.filter((name) => name.includes(wanted)).map((priority) =>

@@ -10,7 +10,9 @@ import {
   toRequest,
   writeFilter,
 } from "./filters";
+import { encodeBody } from "./json";
 import { formatParams, parseParams } from "./params";
+import { pythonSearch } from "./python";
 
 const FULL: JobFilter = {
   queue: "a/b & c",
@@ -132,6 +134,12 @@ it("a job's tags are filters that find it", () => {
   expect(filters).toEqual(["tenant:acme", "n:=5", "on:=true"]);
   expect(toRequest({ ...ALL, tags: filters }).tags).toEqual({ tenant: "acme", n: 5, on: true });
   expect(tagFilters(null)).toEqual([]);
+});
+
+it("a number that JavaScript cannot hold is looked for with every digit", () => {
+  const request = toRequest({ ...ALL, tags: tagFilters('{"n":9007199254740993123,"one":1.0}') });
+  expect(encodeBody(request)).toBe('{"tags":{"n":9007199254740993123,"one":1.0}}');
+  expect(pythonSearch("http://h/", request, false)).toContain('tags={"n": 9007199254740993123, "one": 1.0}');
 });
 
 describe("a filter in words", () => {

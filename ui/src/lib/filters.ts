@@ -1,6 +1,6 @@
 /** What is looked for among jobs, as the address bar says it and as the API wants it. */
 
-import { type JsonText, parseJson, printJson } from "./json";
+import { Exact, type JsonText, parseJson, printJson } from "./json";
 import type { SearchRequest } from "./records";
 import { MINUTE, parseDuration } from "./time";
 
@@ -20,6 +20,11 @@ export const STATES = [
 export type State = (typeof STATES)[number];
 
 export const PRIORITIES = ["critical", "high", "normal"] as const;
+export const PRIORITY_OPTIONS: [value: string, label: string][] = [
+  ["critical", "Critical"],
+  ["high", "High"],
+  ["normal", "Normal"],
+];
 export const SORTS = ["created_at", "priority", "started_at", "completed_at", "attempt"] as const;
 export type Sort = (typeof SORTS)[number];
 
@@ -141,7 +146,7 @@ export function writeFilter(filter: JobFilter): Params {
   return params;
 }
 
-type TagValue = string | number | boolean | null;
+type TagValue = string | number | boolean | null | Exact;
 
 /** A tag's key and value; null if the text has no colon. */
 export function readTag(text: string): [string, TagValue] | null {
@@ -152,6 +157,9 @@ export function readTag(text: string): [string, TagValue] | null {
   if (!value.startsWith("=")) return [key, value.trim()];
   try {
     const parsed: unknown = JSON.parse(value.slice(1));
+    // A number that JavaScript cannot hold stays text, or another one would be looked for.
+    if (typeof parsed === "number" && String(parsed) !== value.slice(1).trim())
+      return [key, new Exact(value.slice(1).trim())];
     if (parsed === null || ["string", "number", "boolean"].includes(typeof parsed))
       return [key, parsed as TagValue];
   } catch {

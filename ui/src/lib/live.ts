@@ -75,7 +75,6 @@ export function goLive(client: QueryClient): () => void {
     let silence: ReturnType<typeof setTimeout> | undefined;
     const listen = () => {
       clearTimeout(silence);
-      lastGood = Date.now();
       silence = setTimeout(() => mine.abort(new Error("silent")), SILENCE);
     };
     try {
@@ -83,6 +82,7 @@ export function goLive(client: QueryClient): () => void {
       const response = await api.changeStream(EVERY, mine.signal);
       for await (const frame of framesOf(response)) {
         listen();
+        lastGood = Date.now();
         if (frame.event === "position") {
           attempt = 0;
           live.set({ kind: "live" });

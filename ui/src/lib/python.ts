@@ -1,5 +1,6 @@
 /** Searches as Python, for the SDK. */
 
+import { Exact } from "./json";
 import type { SearchRequest } from "./records";
 
 /** A program that goes through all jobs that a search finds. The key is not written out: it comes from the environment. */
@@ -21,6 +22,7 @@ export function pythonSearch(server: string, request: SearchRequest, needsKey: b
 export function literal(value: unknown): string {
   if (value === null || value === undefined) return "None";
   if (typeof value === "boolean") return value ? "True" : "False";
+  if (value instanceof Exact) return value.text;
   if (Array.isArray(value)) return `[${value.map(literal).join(", ")}]`;
   if (typeof value === "object") {
     const pairs = Object.entries(value).map(([key, one]) => `${literal(key)}: ${literal(one)}`);

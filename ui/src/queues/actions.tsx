@@ -108,15 +108,35 @@ export function openDeleteQueue(queue: QueueView, then?: () => void): void {
   ));
 }
 
+type Limit = "all" | "most";
+
+function faultIn(kind: Limit, number: string): string | null {
+  return kind === "most" && !/^[1-9]\d{0,8}$/.test(number.trim()) ? "A whole number, 1 or more" : null;
+}
+
+function LimitChoice({ kind, onChange }: { kind: Limit; onChange: (kind: Limit) => void }) {
+  return (
+    <Segmented
+      label="Limit"
+      value={kind}
+      onChange={onChange}
+      options={[
+        ["all", "No limit"],
+        ["most", "At most"],
+      ]}
+    />
+  );
+}
+
 /** How many jobs may run at a time. */
 export function openConcurrency(queue: QueueView): void {
   openDialog((close) => <ConcurrencyDialog queue={queue} close={close} />);
 }
 
 function ConcurrencyDialog({ queue, close }: { queue: QueueView; close: () => void }) {
-  const [kind, setKind] = useState<"all" | "most">(queue.max_concurrency === null ? "all" : "most");
+  const [kind, setKind] = useState<Limit>(queue.max_concurrency === null ? "all" : "most");
   const [most, setMost] = useState(String(queue.max_concurrency ?? 10));
-  const fault = kind === "most" && !/^[1-9]\d{0,8}$/.test(most.trim()) ? "A whole number, 1 or more" : null;
+  const fault = faultIn(kind, most);
   return (
     <FormDialog
       title="Concurrency"
@@ -137,15 +157,7 @@ function ConcurrencyDialog({ queue, close }: { queue: QueueView; close: () => vo
         How many jobs of <b className="break-all text-ink">{queue.name}</b> may run at a time, over all
         workers. Jobs that run now go on.
       </p>
-      <Segmented
-        label="Limit"
-        value={kind}
-        onChange={setKind}
-        options={[
-          ["all", "No limit"],
-          ["most", "At most"],
-        ]}
-      />
+      <LimitChoice kind={kind} onChange={setKind} />
       {kind === "most" && (
         <TextField
           label="Jobs at a time"
@@ -177,10 +189,10 @@ export function openThrottle(queue: QueueView): void {
 function ThrottleDialog({ queue, close }: { queue: QueueView; close: () => void }) {
   const known = PERIODS.find(([period]) => PERIOD_MS[period] === queue.rate_window_ms)?.[0];
   const own = queue.rate_window_ms !== null && known === undefined ? `${queue.rate_window_ms}ms` : null;
-  const [kind, setKind] = useState<"all" | "most">(queue.rate_limit === null ? "all" : "most");
+  const [kind, setKind] = useState<Limit>(queue.rate_limit === null ? "all" : "most");
   const [rate, setRate] = useState(String(queue.rate_limit ?? 100));
   const [period, setPeriod] = useState(known ?? own ?? "1m");
-  const fault = kind === "most" && !/^[1-9]\d{0,8}$/.test(rate.trim()) ? "A whole number, 1 or more" : null;
+  const fault = faultIn(kind, rate);
   return (
     <FormDialog
       title="Rate limit"
@@ -200,15 +212,7 @@ function ThrottleDialog({ queue, close }: { queue: QueueView; close: () => void 
         How many jobs of <b className="break-all text-ink">{queue.name}</b> may begin in a period, over all
         workers.
       </p>
-      <Segmented
-        label="Limit"
-        value={kind}
-        onChange={setKind}
-        options={[
-          ["all", "No limit"],
-          ["most", "At most"],
-        ]}
-      />
+      <LimitChoice kind={kind} onChange={setKind} />
       {kind === "most" && (
         <div className="grid grid-cols-2 gap-4">
           <TextField

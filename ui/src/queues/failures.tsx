@@ -3,7 +3,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Badge } from "@/components/badge";
-import { EmptyState, ErrorState, SkeletonRows } from "@/components/feedback";
+import { EmptyState, NotYet } from "@/components/feedback";
 import { Card } from "@/components/layout";
 import { RelativeTime } from "@/components/time";
 import { formatCount, plural } from "@/lib/numbers";
@@ -25,11 +25,7 @@ export function Failures({ range, queue, most = 8 }: { range: Range; queue?: str
       }
     >
       {data === undefined ? (
-        error ? (
-          <ErrorState what="Failures" error={error} onRetry={() => void refetch()} />
-        ) : (
-          <SkeletonRows rows={4} columns={3} />
-        )
+        <NotYet what="Failures" error={error} onRetry={() => void refetch()} rows={4} columns={3} />
       ) : data.groups.length === 0 ? (
         <EmptyState icon="check" title={`Nothing has failed in ${words}`} />
       ) : (

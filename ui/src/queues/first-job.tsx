@@ -1,11 +1,10 @@
 /** A server without jobs: how the first one is made. */
 
+import { ApiCommand } from "@/components/api-command";
 import { Button } from "@/components/button";
 import { Snippet } from "@/components/copy";
 import { EmptyState } from "@/components/feedback";
 import { openEnqueue } from "@/jobs/enqueue-dialog";
-import { auth } from "@/lib/auth";
-import { curl } from "@/lib/curl";
 import { serverUrl } from "@/lib/place";
 
 export function FirstJob({ queue = "emails.send" }: { queue?: string }) {
@@ -20,16 +19,7 @@ export function FirstJob({ queue = "emails.send" }: { queue?: string }) {
       }
     >
       <p className="mb-3">A queue comes into being with its first job. From a terminal:</p>
-      <Snippet
-        label="command"
-        text={curl(
-          serverUrl.href,
-          "POST",
-          "api/v1/enqueue",
-          `{"queue":${JSON.stringify(queue)},"payload":{"to":"a@example.com"}}`,
-          auth.get().key !== null,
-        )}
-      />
+      <ApiCommand path="enqueue" body={{ queue, payload: { to: "a@example.com" } }} />
       <p className="mt-3 mb-2">And somebody to run it:</p>
       <Snippet
         label="worker command"

@@ -155,6 +155,25 @@ function useCommands(text: string): Command[] {
       run: () => void navigate({ to: "/queues/$name", params: { name: queue.name } }),
     });
   }
+  for (const place of PLACES.filter((place) => matches(place.label))) {
+    commands.push({
+      id: `place ${place.to}`,
+      group: "Pages",
+      icon: place.icon,
+      label: place.label,
+      keys: place.keys,
+      run: () => void navigate({ to: place.to }),
+    });
+  }
+  const actions: Omit<Command, "group">[] = [
+    { id: "enqueue", icon: "plus", label: "Enqueue a job", keys: "e", run: () => openEnqueue() },
+    { id: "light", icon: "sun", label: "Light theme", run: () => chooseTheme("light") },
+    { id: "dark", icon: "moon", label: "Dark theme", run: () => chooseTheme("dark") },
+    { id: "system", icon: "system", label: "Theme of the system", run: () => chooseTheme("system") },
+  ];
+  commands.push(
+    ...actions.filter((action) => matches(action.label)).map((action) => ({ ...action, group: "Actions" })),
+  );
   if (wanted.length >= 2) {
     for (const hit of hits) {
       commands.push({
@@ -175,24 +194,5 @@ function useCommands(text: string): Command[] {
       run: () => void navigate({ to: "/jobs", search: { payload: text.trim() } as never }),
     });
   }
-  for (const place of PLACES.filter((place) => matches(place.label))) {
-    commands.push({
-      id: `place ${place.to}`,
-      group: "Pages",
-      icon: place.icon,
-      label: place.label,
-      keys: place.keys,
-      run: () => void navigate({ to: place.to }),
-    });
-  }
-  const actions: Omit<Command, "group">[] = [
-    { id: "enqueue", icon: "plus", label: "Enqueue a job", keys: "e", run: () => openEnqueue() },
-    { id: "light", icon: "sun", label: "Light theme", run: () => chooseTheme("light") },
-    { id: "dark", icon: "moon", label: "Dark theme", run: () => chooseTheme("dark") },
-    { id: "system", icon: "system", label: "Theme of the system", run: () => chooseTheme("system") },
-  ];
-  commands.push(
-    ...actions.filter((action) => matches(action.label)).map((action) => ({ ...action, group: "Actions" })),
-  );
   return commands;
 }

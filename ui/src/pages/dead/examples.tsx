@@ -3,7 +3,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { IconButton } from "@/components/button";
-import { ErrorState, SkeletonRows } from "@/components/feedback";
+import { NotYet } from "@/components/feedback";
 import { type Column, Table } from "@/components/table";
 import { RelativeTime } from "@/components/time";
 import { attempt } from "@/components/toast";
@@ -15,10 +15,14 @@ import type { JobView } from "@/lib/records";
 export function Examples({ ids }: { ids: string[] }) {
   const { data, error, refetch } = useQuery(queries.jobs(ids));
   if (data === undefined) {
-    return error ? (
-      <ErrorState what="Examples" error={error} onRetry={() => void refetch()} />
-    ) : (
-      <SkeletonRows rows={Math.min(3, ids.length)} columns={3} />
+    return (
+      <NotYet
+        what="Examples"
+        error={error}
+        onRetry={() => void refetch()}
+        rows={Math.min(3, ids.length)}
+        columns={3}
+      />
     );
   }
   return (

@@ -4,7 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Button, IconButton } from "@/components/button";
 import { cx } from "@/components/cx";
-import { ErrorState, Note, SkeletonRows } from "@/components/feedback";
+import { Note, NotYet } from "@/components/feedback";
 import { Icon } from "@/components/icons";
 import { RelativeTime } from "@/components/time";
 import { toast } from "@/components/toast";
@@ -27,11 +27,7 @@ export function ErrorGroups({ queue }: { queue: string }) {
   const [params, change] = useParams();
   const open = param(params, "open");
   if (data === undefined) {
-    return error ? (
-      <ErrorState what="Dead letters" error={error} onRetry={() => void refetch()} />
-    ) : (
-      <SkeletonRows rows={5} columns={4} />
-    );
+    return <NotYet what="Dead letters" error={error} onRetry={() => void refetch()} rows={5} columns={4} />;
   }
   if (data.total === 0) return <NoneDead queue={queue} />;
   return (

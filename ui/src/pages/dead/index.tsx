@@ -1,6 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
 import { Button } from "@/components/button";
-import { SelectField } from "@/components/field";
 import { Page } from "@/components/layout";
 import { Tabs } from "@/components/tabs";
 import { openBulk } from "@/jobs/bulk-dialog";
@@ -11,6 +10,7 @@ import { ALL, type JobFilter, readFilter, writeFilter } from "@/lib/filters";
 import { formatCount } from "@/lib/numbers";
 import { queries } from "@/lib/queries";
 import { param, useParams } from "@/lib/url";
+import { QueueSelect } from "@/queues/queue-field";
 import { countState } from "@/shell/navigation";
 import { NoneDead } from "./empty";
 import { ErrorGroups } from "./groups";
@@ -44,19 +44,11 @@ export default function DeadPage() {
       actions={
         <>
           {affected.length > 0 && (
-            <SelectField
-              label="Queue"
-              bare
+            <QueueSelect
+              queues={affected}
+              state="dead"
               value={filter.queue}
-              onChange={(event) => change({ queue: event.target.value, ...FIRST_PAGE })}
-              className="max-w-56"
-              options={[
-                ["", "All queues"],
-                ...affected.map((queue): [string, string] => [
-                  queue.name,
-                  `${queue.name} (${formatCount(queue.dead)})`,
-                ]),
-              ]}
+              onChange={(name) => change({ queue: name, ...FIRST_PAGE })}
             />
           )}
           <Button icon="retry" disabled={total === 0} onClick={() => openBulk("retry", meant)}>

@@ -1,6 +1,5 @@
-import { Snippet } from "@/components/copy";
+import { ApiCommand } from "@/components/api-command";
 import { EmptyState } from "@/components/feedback";
-import { serverUrl } from "@/lib/place";
 
 /** Nothing is held: how a job comes to wait for a person. */
 export function NoneHeld({ queue }: { queue: string }) {
@@ -10,10 +9,7 @@ export function NoneHeld({ queue }: { queue: string }) {
         Hold a job that somebody should look at before it runs; an agent's worker can also ask for that
         itself.
       </p>
-      <Snippet
-        label="command"
-        text={`curl ${new URL("api/v1/jobs/JOB_ID/hold", serverUrl).href} \\\n  -d '{"reason":"check the amount first"}'`}
-      />
+      <ApiCommand path="jobs/JOB_ID/hold" body={{ reason: "check the amount first" }} />
     </EmptyState>
   );
 }

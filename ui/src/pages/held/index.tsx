@@ -3,8 +3,7 @@ import { Link, useNavigate } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import { Button } from "@/components/button";
 import { cx } from "@/components/cx";
-import { ErrorState, SkeletonRows } from "@/components/feedback";
-import { SelectField } from "@/components/field";
+import { NotYet } from "@/components/feedback";
 import { Page } from "@/components/layout";
 import { type Column, Table } from "@/components/table";
 import { RelativeTime } from "@/components/time";
@@ -16,6 +15,7 @@ import { formatCount, plural } from "@/lib/numbers";
 import { queries } from "@/lib/queries";
 import type { EventView, JobSummary } from "@/lib/records";
 import { param, useParams } from "@/lib/url";
+import { QueueSelect } from "@/queues/queue-field";
 import { approve, openReject } from "./actions";
 import { NoneHeld } from "./empty";
 
@@ -45,19 +45,11 @@ export default function HeldPage() {
       actions={
         <>
           {queues.length > 1 && (
-            <SelectField
-              label="Queue"
-              bare
+            <QueueSelect
+              queues={queues}
+              state="held"
               value={queue}
-              onChange={(event) => change({ queue: event.target.value, ...FIRST_PAGE })}
-              className="max-w-56"
-              options={[
-                ["", "All queues"],
-                ...queues.map((one): [string, string] => [
-                  one.name,
-                  `${one.name} (${formatCount(one.held)})`,
-                ]),
-              ]}
+              onChange={(name) => change({ queue: name, ...FIRST_PAGE })}
             />
           )}
           <Button
@@ -80,11 +72,7 @@ export default function HeldPage() {
     >
       <section className={cx("card min-w-0 transition-opacity", isPlaceholderData && "opacity-60")}>
         {data === undefined ? (
-          error ? (
-            <ErrorState what="Held jobs" error={error} onRetry={() => void refetch()} />
-          ) : (
-            <SkeletonRows />
-          )
+          <NotYet what="Held jobs" error={error} onRetry={() => void refetch()} />
         ) : jobs.length === 0 ? (
           <NoneHeld queue={queue} />
         ) : (

@@ -1,6 +1,5 @@
 /** What is asked before something is done to a job. */
 
-import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { ConfirmDialog, FormDialog, openDialog } from "@/components/dialog";
 import { Note } from "@/components/feedback";
@@ -8,10 +7,12 @@ import { CheckField, SelectField, TextField } from "@/components/field";
 import { toast } from "@/components/toast";
 import { openEnqueue } from "@/jobs/enqueue-dialog";
 import { api } from "@/lib/endpoints";
+import { PRIORITY_OPTIONS } from "@/lib/filters";
 import { prettyJson } from "@/lib/json";
-import { queries, refresh } from "@/lib/queries";
+import { refresh } from "@/lib/queries";
 import type { JobView } from "@/lib/records";
 import { requestFor } from "@/lib/same-job";
+import { QueueField } from "@/queues/queue-field";
 
 const ENDED = ["completed", "dead", "cancelled"];
 
@@ -25,7 +26,6 @@ function MoveDialog({ job, close }: { job: JobView; close: () => void }) {
   const [resets, setResets] = useState(true);
   const [keeps, setKeeps] = useState(false);
   const [priority, setPriority] = useState("normal");
-  const queues = useQuery(queries.queues()).data ?? [];
   const target = queue.trim();
   const fault = target === job.queue ? "It is in this queue already" : null;
   return (
@@ -50,17 +50,13 @@ function MoveDialog({ job, close }: { job: JobView; close: () => void }) {
           {job.queue}
         </b>
       </p>
-      <TextField
+      <QueueField
         label="Target queue"
         value={queue}
         onChange={(event) => setQueue(event.target.value)}
-        suggestions={queues.map((known) => known.name).filter((name) => name !== job.queue)}
+        except={[job.queue]}
         fault={fault}
-        hint={
-          target !== "" && queues.length > 0 && !queues.some((known) => known.name === target)
-            ? "There is no such queue yet; it comes into being with this job"
-            : undefined
-        }
+        hintIfNew="There is no such queue yet; it comes into being with this job"
         autoFocus
         required
       />
@@ -81,11 +77,7 @@ function MoveDialog({ job, close }: { job: JobView; close: () => void }) {
           label="New priority"
           value={priority}
           onChange={(event) => setPriority(event.target.value)}
-          options={[
-            ["critical", "Critical"],
-            ["high", "High"],
-            ["normal", "Normal"],
-          ]}
+          options={PRIORITY_OPTIONS}
         />
       )}
       {ENDED.includes(job.state) && (

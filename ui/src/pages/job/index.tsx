@@ -3,7 +3,7 @@ import { Link, useParams as usePath } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { ButtonLink } from "@/components/button";
 import { CopyButton } from "@/components/copy";
-import { EmptyState, ErrorState, Note, Skeleton, SkeletonRows } from "@/components/feedback";
+import { EmptyState, Note, NotYet, Skeleton } from "@/components/feedback";
 import { Page } from "@/components/layout";
 import { StatePill } from "@/components/states";
 import { RelativeTime } from "@/components/time";
@@ -45,11 +45,7 @@ export default function JobPage() {
       about={<Skeleton className="w-48" />}
     >
       <div className="card">
-        {error ? (
-          <ErrorState what="The job" error={error} onRetry={() => void refetch()} />
-        ) : (
-          <SkeletonRows />
-        )}
+        <NotYet what="The job" error={error} onRetry={() => void refetch()} />
       </div>
     </Page>
   );

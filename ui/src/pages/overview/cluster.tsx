@@ -2,7 +2,7 @@
 
 import { useQuery } from "@tanstack/react-query";
 import { Badge } from "@/components/badge";
-import { ErrorState, SkeletonRows } from "@/components/feedback";
+import { NotYet } from "@/components/feedback";
 import { Card } from "@/components/layout";
 import { type Column, Table } from "@/components/table";
 import { Age } from "@/components/time";
@@ -20,11 +20,7 @@ export function ClusterPanel() {
       actions={data && <Badge tone={data.status === "healthy" ? "good" : "danger"}>{data.status}</Badge>}
     >
       {data === undefined ? (
-        error ? (
-          <ErrorState what="The cluster" error={error} onRetry={() => void refetch()} />
-        ) : (
-          <SkeletonRows rows={2} columns={3} />
-        )
+        <NotYet what="The cluster" error={error} onRetry={() => void refetch()} rows={2} columns={3} />
       ) : (
         <>
           <Table label="Nodes" rows={data.nodes} rowId={(node) => node.id} columns={COLUMNS} />

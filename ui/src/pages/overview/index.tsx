@@ -1,15 +1,14 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { ErrorState, SkeletonRows } from "@/components/feedback";
-import { Segmented } from "@/components/field";
+import { NotYet } from "@/components/feedback";
 import { Card, Page } from "@/components/layout";
 import { useNow } from "@/components/time";
 import { plural } from "@/lib/numbers";
 import { queries } from "@/lib/queries";
-import { RANGES, type Range, readRange } from "@/lib/ranges";
-import { param, useParams } from "@/lib/url";
+import { RANGES } from "@/lib/ranges";
 import { Failures } from "@/queues/failures";
 import { FirstJob } from "@/queues/first-job";
+import { RangePicker, useRange } from "@/queues/range-picker";
 import { QueueTable, queueRows } from "@/queues/table";
 import { ThroughputChart } from "@/queues/throughput-chart";
 import { ClusterPanel } from "./cluster";
@@ -20,8 +19,7 @@ const SHOWN_QUEUES = 12;
 
 /** How everything is, at a glance, the worst first. */
 export default function OverviewPage() {
-  const [params, change] = useParams();
-  const range = readRange(param(params, "range"));
+  const range = useRange();
   const { minutes, step, words } = RANGES[range];
   const queues = useQuery(queries.queues());
   const figures = useQuery(queries.figures({ minutes, step })).data ?? [];
@@ -41,19 +39,7 @@ export default function OverviewPage() {
           "All queues are well"
         ))
       }
-      actions={
-        <Segmented<Range>
-          label="Range"
-          value={range}
-          onChange={(chosen) => change({ range: chosen === "1h" ? undefined : chosen })}
-          options={[
-            ["15m", "15 min"],
-            ["1h", "1 hour"],
-            ["6h", "6 hours"],
-            ["24h", "24 hours"],
-          ]}
-        />
-      }
+      actions={<RangePicker />}
     >
       <Summary queues={queues.data} figures={figures} range={range} />
       {queues.data?.length === 0 ? (
@@ -77,10 +63,8 @@ export default function OverviewPage() {
           >
             {queues.data ? (
               <QueueTable rows={rows.slice(0, SHOWN_QUEUES)} words={words} />
-            ) : queues.error ? (
-              <ErrorState what="The queues" error={queues.error} onRetry={() => void queues.refetch()} />
             ) : (
-              <SkeletonRows />
+              <NotYet what="The queues" error={queues.error} onRetry={() => void queues.refetch()} />
             )}
             {rows.length > SHOWN_QUEUES && (
               <p className="border-line border-t px-4 py-2 text-sm text-ink-3">

@@ -3,8 +3,7 @@ import { useNavigate, useParams as usePath } from "@tanstack/react-router";
 import { Badge } from "@/components/badge";
 import { Button, ButtonLink } from "@/components/button";
 import { CopyButton } from "@/components/copy";
-import { EmptyState, ErrorState, SkeletonRows } from "@/components/feedback";
-import { Segmented } from "@/components/field";
+import { EmptyState, NotYet } from "@/components/feedback";
 import { Card, Page } from "@/components/layout";
 import { Menu } from "@/components/menu";
 import { openEnqueue } from "@/jobs/enqueue-dialog";
@@ -16,9 +15,9 @@ import { jobColumns } from "@/jobs/table";
 import { ApiError } from "@/lib/api";
 import { type JobFilter, type Params, readFilter, writeFilter } from "@/lib/filters";
 import { queries } from "@/lib/queries";
-import { RANGES, type Range, readRange } from "@/lib/ranges";
+import { RANGES } from "@/lib/ranges";
 import type { QueueView } from "@/lib/records";
-import { param, useParams } from "@/lib/url";
+import { useParams } from "@/lib/url";
 import {
   openClear,
   openConcurrency,
@@ -30,6 +29,7 @@ import {
 } from "@/queues/actions";
 import { Failures } from "@/queues/failures";
 import { FirstJob } from "@/queues/first-job";
+import { RangePicker, useRange } from "@/queues/range-picker";
 import { ThroughputChart } from "@/queues/throughput-chart";
 import { QueueNumbers } from "./numbers";
 import { WaitAndRun } from "./wait-and-run";
@@ -40,7 +40,7 @@ const COLUMNS = jobColumns("id", "state", "priority", "attempt", "payload", "tag
 export default function QueuePage() {
   const { name } = usePath({ from: "/queues/$name" });
   const [params, change] = useParams();
-  const range = readRange(param(params, "range"));
+  const range = useRange();
   const { minutes, step, words } = RANGES[range];
   const { data: queue, error, refetch } = useQuery(queries.queue(name));
   const figures = useQuery(queries.figures({ minutes, step, queue: name })).data?.[0];
@@ -57,11 +57,7 @@ export default function QueuePage() {
     return (
       <Page title={name}>
         <div className="card">
-          {error ? (
-            <ErrorState what="The queue" error={error} onRetry={() => void refetch()} />
-          ) : (
-            <SkeletonRows />
-          )}
+          <NotYet what="The queue" error={error} onRetry={() => void refetch()} />
         </div>
       </Page>
     );
@@ -82,24 +78,7 @@ export default function QueuePage() {
     >
       <QueueNumbers queue={queue} figures={figures} step={step} />
       <div className="grid gap-4 xl:grid-cols-5">
-        <Card
-          className="xl:col-span-3"
-          title="Throughput"
-          about={words}
-          actions={
-            <Segmented<Range>
-              label="Range"
-              value={range}
-              onChange={(chosen) => change({ range: chosen === "1h" ? undefined : chosen })}
-              options={[
-                ["15m", "15 min"],
-                ["1h", "1 hour"],
-                ["6h", "6 hours"],
-                ["24h", "24 hours"],
-              ]}
-            />
-          }
-        >
+        <Card className="xl:col-span-3" title="Throughput" about={words} actions={<RangePicker />}>
           <ThroughputChart range={range} queue={name} />
         </Card>
         <div className="flex min-w-0 flex-col gap-4 xl:col-span-2">

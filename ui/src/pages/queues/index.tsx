@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { Button } from "@/components/button";
-import { EmptyState, ErrorState, SkeletonRows } from "@/components/feedback";
+import { EmptyState, NotYet } from "@/components/feedback";
 import { TextField } from "@/components/field";
 import { Card, Page } from "@/components/layout";
 import { useNow } from "@/components/time";
@@ -42,11 +42,7 @@ export default function QueuesPage() {
         }
       >
         {queues.data === undefined ? (
-          queues.error ? (
-            <ErrorState what="The queues" error={queues.error} onRetry={() => void queues.refetch()} />
-          ) : (
-            <SkeletonRows />
-          )
+          <NotYet what="The queues" error={queues.error} onRetry={() => void queues.refetch()} />
         ) : rows.length === 0 ? (
           <FirstJob />
         ) : found.length === 0 ? (

@@ -1,7 +1,6 @@
+import { ApiCommand } from "@/components/api-command";
 import { Button } from "@/components/button";
-import { Snippet } from "@/components/copy";
 import { EmptyState } from "@/components/feedback";
-import { serverUrl } from "@/lib/place";
 import { openScheduleForm } from "./form";
 
 /** No schedule yet: how one is made. */
@@ -17,9 +16,9 @@ export function NoSchedules() {
       }
     >
       <p className="mb-3">A schedule adds a job at the times that a cron line names. From a terminal:</p>
-      <Snippet
-        label="command"
-        text={`curl ${new URL("api/v1/schedules", serverUrl).href} \\\n  -d '{"name":"nightly-report","queue":"reports","cron":"30 2 * * *","timezone":"Europe/Berlin"}'`}
+      <ApiCommand
+        path="schedules"
+        body={{ name: "nightly-report", queue: "reports", cron: "30 2 * * *", timezone: "Europe/Berlin" }}
       />
     </EmptyState>
   );

@@ -14,6 +14,7 @@ import { prettyJson } from "@/lib/json";
 import { queries, refresh } from "@/lib/queries";
 import type { ScheduleView } from "@/lib/records";
 import { knownZones, ownZone } from "@/lib/zones";
+import { QueueField } from "@/queues/queue-field";
 import { Slots } from "./slots";
 import { MISSED, OVERLAPS } from "./words";
 
@@ -57,7 +58,6 @@ function ScheduleForm({
   const [draft, setDraft] = useState(() => draftOf(schedule, isCopy));
   const set = (changes: Partial<typeof draft>) => setDraft({ ...draft, ...changes });
   const zones = useMemo(knownZones, []);
-  const queues = useQuery(queries.queues()).data ?? [];
   const times = useDeferredValue(draft);
   const next = useQuery({
     ...queries.nextRuns(times.cron.trim(), times.timezone.trim()),
@@ -107,11 +107,10 @@ function ScheduleForm({
           autoFocus={!changed}
           required
         />
-        <TextField
+        <QueueField
           label="Queue"
           value={draft.queue}
           onChange={(event) => set({ queue: event.target.value })}
-          suggestions={queues.map((queue) => queue.name)}
           placeholder="reports"
           required
         />

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Badge } from "@/components/badge";
 import { Button, IconButton } from "@/components/button";
-import { ErrorState, SkeletonRows } from "@/components/feedback";
+import { NotYet } from "@/components/feedback";
 import { Page } from "@/components/layout";
 import { Menu } from "@/components/menu";
 import { type Column, Table } from "@/components/table";
@@ -37,11 +37,7 @@ export default function SchedulesPage() {
     >
       <section className="card min-w-0">
         {data === undefined ? (
-          error ? (
-            <ErrorState what="Schedules" error={error} onRetry={() => void refetch()} />
-          ) : (
-            <SkeletonRows />
-          )
+          <NotYet what="Schedules" error={error} onRetry={() => void refetch()} />
         ) : data.length === 0 ? (
           <NoSchedules />
         ) : (

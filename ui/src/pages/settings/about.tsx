@@ -3,7 +3,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Badge } from "@/components/badge";
 import { CopyButton } from "@/components/copy";
-import { ErrorState, SkeletonRows } from "@/components/feedback";
+import { NotYet } from "@/components/feedback";
 import { Card } from "@/components/layout";
 import { AbsoluteTime, Age } from "@/components/time";
 import { formatBytes, formatCount } from "@/lib/numbers";
@@ -19,11 +19,13 @@ export function About() {
   if (info.data === undefined) {
     return (
       <Card flush title="About">
-        {info.error ? (
-          <ErrorState what="The server's version" error={info.error} onRetry={() => void info.refetch()} />
-        ) : (
-          <SkeletonRows rows={6} columns={2} />
-        )}
+        <NotYet
+          what="The server's version"
+          error={info.error}
+          onRetry={() => void info.refetch()}
+          rows={6}
+          columns={2}
+        />
       </Card>
     );
   }

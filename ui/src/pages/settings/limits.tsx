@@ -1,7 +1,7 @@
 /** What the server allows. It is set when it is started. */
 
 import { useQuery } from "@tanstack/react-query";
-import { ErrorState, SkeletonRows } from "@/components/feedback";
+import { NotYet } from "@/components/feedback";
 import { Card } from "@/components/layout";
 import { formatCount } from "@/lib/numbers";
 import { queries } from "@/lib/queries";
@@ -14,11 +14,7 @@ export function Limits() {
   return (
     <Card flush title="Limits" about="set when the server is started">
       {data === undefined ? (
-        error ? (
-          <ErrorState what="Limits" error={error} onRetry={() => void refetch()} />
-        ) : (
-          <SkeletonRows rows={5} columns={2} />
-        )
+        <NotYet what="Limits" error={error} onRetry={() => void refetch()} rows={5} columns={2} />
       ) : (
         <Facts>
           <Fact label="Largest payload">{formatKibi(data.limits.max_payload_bytes)}</Fact>

@@ -3,7 +3,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Button } from "@/components/button";
-import { ErrorState, SkeletonRows } from "@/components/feedback";
+import { NotYet } from "@/components/feedback";
 import { Card } from "@/components/layout";
 import { toast } from "@/components/toast";
 import { messageOf } from "@/lib/api";
@@ -23,11 +23,7 @@ export function Storage() {
   return (
     <Card flush title="Storage" actions={<BackupButton />}>
       {data === undefined ? (
-        error ? (
-          <ErrorState what="The store" error={error} onRetry={() => void refetch()} />
-        ) : (
-          <SkeletonRows rows={5} columns={2} />
-        )
+        <NotYet what="The store" error={error} onRetry={() => void refetch()} rows={5} columns={2} />
       ) : (
         <Facts>
           {queues && (

@@ -3,7 +3,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Badge } from "@/components/badge";
 import { Button, IconButton } from "@/components/button";
-import { EmptyState, ErrorState, Note, SkeletonRows } from "@/components/feedback";
+import { EmptyState, Note, NotYet } from "@/components/feedback";
 import { Segmented } from "@/components/field";
 import { Card } from "@/components/layout";
 import { type Column, Table } from "@/components/table";
@@ -68,11 +68,7 @@ export function Deliveries({ webhook, close }: { webhook: WebhookView; close: ()
       </div>
       <div className="border-line border-t">
         {data === undefined ? (
-          error ? (
-            <ErrorState what="Deliveries" error={error} onRetry={() => void refetch()} />
-          ) : (
-            <SkeletonRows rows={4} />
-          )
+          <NotYet what="Deliveries" error={error} onRetry={() => void refetch()} rows={4} />
         ) : rows.length === 0 ? (
           <EmptyState
             icon="send"

@@ -1,7 +1,6 @@
+import { ApiCommand } from "@/components/api-command";
 import { Button } from "@/components/button";
-import { Snippet } from "@/components/copy";
 import { EmptyState } from "@/components/feedback";
-import { serverUrl } from "@/lib/place";
 import { openWebhookForm } from "./form";
 
 /** No webhook yet: how one is made. */
@@ -20,9 +19,13 @@ export function NoWebhooks() {
         Let another service know when jobs complete or die: each event is a signed POST, tried again if it
         fails.
       </p>
-      <Snippet
-        label="command"
-        text={`curl ${new URL("api/v1/webhooks", serverUrl).href} \\\n  -d '{"url":"https://example.com/hooks/jobs","events":["completed","dead"],"secret":"a long random text"}'`}
+      <ApiCommand
+        path="webhooks"
+        body={{
+          url: "https://example.com/hooks/jobs",
+          events: ["completed", "dead"],
+          secret: "a long random text",
+        }}
       />
     </EmptyState>
   );

@@ -1,6 +1,5 @@
 /** Make or change a webhook. Its secret is shown only while it is made: the server never tells it again. */
 
-import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Chip } from "@/components/badge";
 import { Button } from "@/components/button";
@@ -8,9 +7,10 @@ import { FormDialog, openDialog } from "@/components/dialog";
 import { CheckField, Segmented, TextField } from "@/components/field";
 import { toast } from "@/components/toast";
 import { api } from "@/lib/endpoints";
-import { queries, refresh } from "@/lib/queries";
+import { refresh } from "@/lib/queries";
 import type { WebhookView } from "@/lib/records";
 import { EVENTS, EVERYTHING, urlFault } from "@/lib/webhooks";
+import { QueueField } from "@/queues/queue-field";
 import { NO_SECRET, SecretField, type SecretPlan } from "./secret";
 
 export function openWebhookForm(webhook?: WebhookView): void {
@@ -130,7 +130,6 @@ function WebhookForm({ webhook, close }: { webhook?: WebhookView; close: () => v
 
 function QueueChoice({ chosen, onChange }: { chosen: string[]; onChange: (chosen: string[]) => void }) {
   const [typed, setTyped] = useState("");
-  const queues = useQuery(queries.queues()).data ?? [];
   function add() {
     const name = typed.trim();
     if (name !== "" && !chosen.includes(name)) onChange([...chosen, name]);
@@ -140,7 +139,7 @@ function QueueChoice({ chosen, onChange }: { chosen: string[]; onChange: (chosen
     <div>
       <div className="flex items-start gap-2">
         <div className="min-w-0 flex-1">
-          <TextField
+          <QueueField
             label="Queues"
             value={typed}
             onChange={(event) => setTyped(event.target.value)}
@@ -150,7 +149,7 @@ function QueueChoice({ chosen, onChange }: { chosen: string[]; onChange: (chosen
               add();
             }}
             onBlur={add}
-            suggestions={queues.map((queue) => queue.name).filter((name) => !chosen.includes(name))}
+            except={chosen}
             placeholder="Add a queue"
             hint={chosen.length === 0 ? "None named: events of all queues" : "Only events of these queues"}
           />

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Badge } from "@/components/badge";
 import { Button } from "@/components/button";
-import { ErrorState, SkeletonRows } from "@/components/feedback";
+import { NotYet } from "@/components/feedback";
 import { Page } from "@/components/layout";
 import { Menu } from "@/components/menu";
 import { type Column, Table } from "@/components/table";
@@ -35,11 +35,7 @@ export default function WebhooksPage() {
     >
       <section className="card min-w-0">
         {data === undefined ? (
-          error ? (
-            <ErrorState what="Webhooks" error={error} onRetry={() => void refetch()} />
-          ) : (
-            <SkeletonRows />
-          )
+          <NotYet what="Webhooks" error={error} onRetry={() => void refetch()} />
         ) : data.length === 0 ? (
           <NoWebhooks />
         ) : (

@@ -1,3 +1,4 @@
+import { ApiCommand } from "@/components/api-command";
 import { Snippet } from "@/components/copy";
 import { EmptyState } from "@/components/feedback";
 import { serverUrl } from "@/lib/place";
@@ -10,9 +11,10 @@ export function NoWorkers() {
       <p className="mb-3">A worker appears here when it first asks for jobs. With Python:</p>
       <Snippet label="worker command" text={`rookery worker --server ${server} app:app`} />
       <p className="mt-3 mb-2">From any other language:</p>
-      <Snippet
+      <ApiCommand
         label="fetch command"
-        text={`curl ${new URL("api/v1/fetch", serverUrl).href} \\\n  -d '{"queues":["emails.send"],"worker_id":"me","timeout":1}'`}
+        path="fetch"
+        body={{ queues: ["emails.send"], worker_id: "me", timeout: 1 }}
       />
     </EmptyState>
   );
