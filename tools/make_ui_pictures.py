@@ -64,14 +64,15 @@ def call(url: str, path: str, body: object) -> Any:
 
 @contextmanager
 def business_as_usual(url: str) -> Iterator[None]:
-    """While pictures are taken, mail goes out, and workers say that they are there, all but the silent one."""
+    """While pictures are taken, work goes on, and workers say that they are there, all but the silent one."""
     active = call(url, "/jobs/search", {"state": ["active"], "limit": 100})["jobs"]
     held = {job["id"]: {} for job in active if job["worker_id"] != SILENT[0]}
     is_over = Event()
 
     def work() -> None:
-        while not is_over.wait(2):
+        while not is_over.wait(5):
             call(url, "/enqueue", {"queue": "emails", "payload": {"to": "grace@example.com", "template": "receipt"}})
+            call(url, "/enqueue", {"queue": "images", "payload": {"key": "uploads/4711.jpg", "width": 640}})
             for trade in TRADES:
                 who = {"worker_id": trade.worker[0], "hostname": trade.worker[1], "timeout": 0, "count": 1}
                 for job in call(url, "/fetch/batch", {"queues": [trade.name], **who})["jobs"]:
@@ -135,6 +136,14 @@ def palette(words: str) -> Callable[[Page], object]:
     return look
 
 
+def fail_to_load(page: Page) -> None:
+    """Cut the line when the page asks for what it shows."""
+    page.route("**/api/v1/schedules*", lambda route: route.abort())
+    page.reload()
+    page.get_by_role("button", name="Try again").wait_for()
+    page.unroute("**/api/v1/schedules*")
+
+
 def scenes(story: Story) -> dict[str, Scene]:
     """All that there is to see of the server with a day behind it."""
     everywhere = tuple(LOOKS)
@@ -153,6 +162,7 @@ def scenes(story: Story) -> dict[str, Scene]:
         "job-unknown": Scene("/jobs/job_01JUNKNOWN"),
         "page-unknown": Scene("/nowhere"),
         "jobs-long": Scene(f"/jobs?queue={LONG_QUEUE}", looks=("light", "phone")),
+        "schedules-fault": Scene("/schedules", fail_to_load),
         "jobs-none": Scene("/jobs?payload=nowhere"),
         "enqueue": Scene("/jobs", enqueue('{\n  "to": "ada@example.com",\n  "template": "welcome"\n}')),
         "enqueue-fault": Scene("/jobs", enqueue('{\n  "to": "ada@example.com",\n  "template": welcome\n}')),
@@ -162,9 +172,10 @@ def scenes(story: Story) -> dict[str, Scene]:
         "drawer": Scene("/", press("Open navigation"), ("phone",)),
         "schedule-new": Scene("/schedules", press("New schedule")),
         "webhook-new": Scene("/webhooks", press("New webhook")),
-        # The last, as it changes what others show.
-        "bulk-progress": Scene("/jobs?queue=emails&state=completed", bulk("Delete", sure="Delete")),
     }
+
+
+DELETING: Final = Scene("/jobs?queue=emails&state=completed", bulk("Delete", sure="Delete"))
 
 
 class Album:
@@ -191,8 +202,13 @@ class Album:
 
     def take(self, page: Page, name: str, look: str, *, is_whole: bool = False) -> None:
         """Take the picture, once things stand still."""
+        size = LOOKS[look]["viewport"]
+        if is_whole:
+            # Not by a picture of the full page: what sticks to the window would end where the window did.
+            page.set_viewport_size(size | {"height": page.evaluate("document.documentElement.scrollHeight")})
         page.wait_for_timeout(700)
-        page.screenshot(path=PICTURES / f"{name}-{look}.png", full_page=is_whole)
+        page.screenshot(path=PICTURES / f"{name}-{look}.png")
+        page.set_viewport_size(size)
 
     def take_all(self, url: str, shown: dict[str, Scene]) -> None:
         """Pictures of these scenes in their looks."""
@@ -211,6 +227,8 @@ def take_used(album: Album, data_dir: Path) -> None:
     with running(data_dir, "--rate-limit-enabled=false") as (server, url):
         with business_as_usual(url):
             album.take_all(url, scenes(story))
+            # The last, as it changes what others show.
+            album.take_all(url, {"bulk-progress": DELETING})
         if album.wants("stale"):
             page = album.open("light")
             album.show(page, url, Scene("/jobs"))
@@ -218,8 +236,8 @@ def take_used(album: Album, data_dir: Path) -> None:
             server.wait()
             page.get_by_text("Not live.").wait_for()
             album.take(page, "stale", "light")
-            page.keyboard.type("gw")
-            page.get_by_role("button", name="Try again").first.wait_for()
+            page.get_by_role("link", name="Webhooks").click()
+            page.get_by_text("This page could not be shown").wait_for()
             album.take(page, "gone", "light")
 
 

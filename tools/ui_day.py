@@ -58,17 +58,16 @@ class Trade(NamedTuple):
 
     @property
     def name(self) -> str:
+        """Of the queue."""
         return self.queue.name.removeprefix("demo.")
 
 
-_EMAILS, _IMAGES, _PAYMENTS, _REPORTS, _SUMMARIES = QUEUES
-TRADES: Final = (
-    Trade(_EMAILS, 6.0, 0.8, 0.02, ("mailer-1.4211", "web-1")),
-    Trade(_IMAGES, 3.5, 4.5, 0.01, ("media-2.3390", "web-2")),
-    Trade(_PAYMENTS, 1.6, 2.2, 0.06, ("billing-1.1187", "web-1")),
-    Trade(_REPORTS, 0.2, 38.0, 0.03, ("reports-1.902", "batch-1")),
-    Trade(_SUMMARIES, 1.1, 9.0, 0.05, ("gpu-a100-1.871", "gpu-1")),
-)
+EMAILS: Final = Trade(QUEUES[0], 6.0, 0.8, 0.02, ("mailer-1.4211", "web-1"))
+IMAGES: Final = Trade(QUEUES[1], 3.5, 4.5, 0.01, ("media-2.3390", "web-2"))
+PAYMENTS: Final = Trade(QUEUES[2], 1.6, 2.2, 0.06, ("billing-1.1187", "web-1"))
+REPORTS: Final = Trade(QUEUES[3], 0.2, 38.0, 0.03, ("reports-1.902", "batch-1"))
+SUMMARIES: Final = Trade(QUEUES[4], 1.1, 9.0, 0.05, ("gpu-a100-1.871", "gpu-1"))
+TRADES: Final = (EMAILS, IMAGES, PAYMENTS, REPORTS, SUMMARIES)
 SILENT: Final = ("media-1.2207", "web-3")
 
 
@@ -96,8 +95,10 @@ class Day:
         self._node = MemoryNode(self._start)
         self._api = MemoryApi(self._node)
         self._random = Random(7)
-        self._agenda: list[tuple[int, int, Callable[[], None]]] = []
+        self._agenda: list[tuple[int, int, Callable[[], object]]] = []
         self._order = count()
+        self._told: dict[str, str] = {}
+        """Jobs that are part of the story, by their part."""
 
     def live(self, data_dir: Path) -> Story:
         """Live through it and write it down."""
@@ -105,7 +106,7 @@ class Day:
         self._add_webhooks()
         for trade in TRADES:
             self._plan(trade)
-        self._at(self._ago(47), self._take_and_vanish)
+        self._plan_troubles()
         for minute in range(0, DAY, 20):
             self._at(self._start + minute * MINUTE, self._tell)
         while self._agenda:
@@ -113,15 +114,16 @@ class Day:
             self._pass_to(at)
             happen()
         self._pass_to(self._end)
-        story = self._leave()
+        self._begin(EMAILS)
         self._tell()
+        story = self._story()
         self._node.reader.execute("VACUUM INTO ?", (str(data_dir / STORE),))
         self._node.close()
         return story
 
     # --- time
 
-    def _at(self, when: float, happen: Callable[[], None]) -> None:
+    def _at(self, when: float, happen: Callable[[], object]) -> None:
         if when < self._end:
             heapq.heappush(self._agenda, (int(when), next(self._order), happen))
 
@@ -167,9 +169,25 @@ class Day:
         jobs: list[Body] = self._call("/fetch/batch", {"queues": queues, "count": count, **who})["jobs"]
         return jobs
 
-    def _take_and_vanish(self) -> None:
-        self._enqueue(TRADES[1])
-        self._fetch("images", worker=SILENT)
+    def _hang(self, trade: Trade, worker: tuple[str, str], count: int) -> None:
+        """Jobs that take very long."""
+        for _ in range(count):
+            self._enqueue(trade, priority="critical")
+        self._fetch(trade.name, worker=worker, count=count)
+
+    def _throttle(self) -> None:
+        self._call("/queues/summaries/throttle", {"rate": 40, "period": "1h"})
+
+    def _reconcile(self) -> None:
+        """One job of which everything is long."""
+        job = {"queue": LONG_QUEUE, "payload": DEEP, "max_retries": 1, "tags": {"warehouse": "eu-central-1" * 5}}
+        job_id = self._call("/enqueue", job)["job_id"]
+        (fetched,) = self._fetch(LONG_QUEUE, worker=("warehouse-reconciler-eu-central-1a-7f9c6d5b48-xk2lp", "k8s-17"))
+        failure = {"lease_token": fetched["lease_token"], "error": LONG_ERROR}
+        self._at(self._node.now + 41_200, lambda: self._call(f"/fail/{job_id}", failure))
+
+    def _import(self) -> None:
+        self._call("/enqueue", {"queue": "legacy.import", "payload": {"file": f"export-{self._node.now}.csv"}})
 
     def _work(self, trade: Trade) -> None:
         for job in self._fetch(trade.name, worker=trade.worker):
@@ -242,81 +260,80 @@ class Day:
                 )
                 self._node.apply(RecordDeliveries(items=[came_of_it]))
 
-    # --- what is going on when the day ends
+    # --- what is out of the ordinary
 
-    def _leave(self) -> Story:
-        emails, images, payments, reports, summaries = TRADES
-        long = self._bury_long()
-        running = self._begin_everywhere()
-        for name, body in (
-            ("/queues/payments/concurrency", {"max": 4}),
-            ("/queues/images/concurrency", {"max": 4}),
-            ("/queues/summaries/throttle", {"rate": 20, "period": "1h"}),
-            ("/queues/reports/pause", {}),
+    def _plan_troubles(self) -> None:
+        """Of the last two hours."""
+        for minutes, happen in (
+            (70, lambda: self._call("/queues/reports/pause")),
+            (54, self._split),
+            (52, self._throttle),
+            (47, lambda: self._hang(IMAGES, SILENT, 1)),
+            (31, lambda: self._hold("amount above the limit, needs a second pair of eyes")),
+            (22, lambda: self._call(f"/jobs/{self._enqueue(IMAGES, scheduled_at=self._in(60))}/cancel")),
+            (18, self._link),
+            (17, lambda: self._hold("customer asked to wait until the dispute about two invoices is settled")),
+            (14, lambda: self._call(f"/jobs/{self._enqueue(REPORTS)}/cancel")),
+            (12, self._reconcile),
+            (9, self._postpone),
+            (5, lambda: self._hold("check the address first")),
+            (4, lambda: self._call("/queues/payments/concurrency", {"max": 4})),
+            (3.9, lambda: self._hang(PAYMENTS, PAYMENTS.worker, 4)),
+            (1.5, lambda: self._begin(SUMMARIES)),
         ):
-            self._call(name, body)
-        for trade, count in ((payments, 23), (reports, 6), (summaries, 64), (images, 9)):
-            for _ in range(count):
-                self._enqueue(trade)
-        for number in range(42):
-            self._call("/enqueue", {"queue": "legacy.import", "payload": {"file": f"export-{number:04}.csv"}})
-        held = self._hold_some(payments)
-        steps = [{"queue": "images"}, {"queue": "summaries", "payload": {"language": "de"}}, {"queue": "emails"}]
-        chained = self._enqueue(images, chain={"steps": steps}, priority="critical")
-        upload = self._enqueue(images, payload={"key": "uploads/7741.jpg", "width": 1280})
-        dependent = self._enqueue(emails, depends_on=[upload, chained], payload={"to": "ada@example.com"})
-        parts = [{"queue": "images", "payload": {"key": f"album/{n}.jpg"}} for n in range(12)]
+            self._at(self._ago(minutes), happen)
+        for minute in range(42):
+            self._at(self._ago(minute + 0.5), self._import)
+
+    def _split(self) -> None:
+        parts = [{"queue": "summaries", "payload": {"document": f"book/{n}", "language": "en"}} for n in range(12)]
         self._call("/enqueue/batch", {"jobs": parts, "batch": {"callback_queue": "emails"}})
-        scheduled = [self._enqueue(emails, scheduled_at=self._in(minutes)) for minutes in (25, 90, 300, 1500, 4300)]
+
+    def _link(self) -> None:
+        """Jobs that wait for others, behind the pause."""
+        steps = [{"queue": "reports"}, {"queue": "summaries", "payload": {"language": "de"}}, {"queue": "emails"}]
+        self._told["chained"] = self._enqueue(REPORTS, chain={"steps": steps}, priority="critical")
+        needed = [self._enqueue(REPORTS), self._told["chained"]]
+        self._told["dependent"] = self._enqueue(EMAILS, depends_on=needed, payload={"to": "ada@example.com"})
+
+    def _postpone(self) -> None:
+        for minutes in (35, 90, 300, 1500, 4300):
+            self._told["scheduled"] = self._enqueue(EMAILS, scheduled_at=self._in(minutes))
+
+    def _hold(self, reason: str) -> None:
+        self._told["held"] = self._enqueue(PAYMENTS, scheduled_at=self._in(1))
+        self._call(f"/jobs/{self._told['held']}/hold", {"reason": reason})
+
+    def _begin(self, trade: Trade) -> None:
+        """Some jobs of a queue are being done, and tell how far they are."""
+        if trade is SUMMARIES:
+            self._call("/queues/summaries/throttle", method="DELETE")
         for _ in range(3):
-            self._call(f"/jobs/{self._enqueue(images)}/cancel")
+            self._enqueue(trade, priority="critical")
+        for number, job in enumerate(self._fetch(trade.name, worker=trade.worker, count=3)):
+            self._log(job, trade)
+            progress = {"current": 17 + 21 * number, "total": 90, "message": trade.queue.lines[1][1]}
+            self._call("/heartbeat", {"jobs": {job["job_id"]: {"progress": progress}}})
+        if trade is SUMMARIES:
+            self._told["running"] = job["job_id"]
+            self._throttle()
+
+    def _story(self) -> Story:
         return Story(
+            **self._told,
             dead=self._some("dead", "payments"),
-            running=running,
-            held=held,
             held_back=self._some("pending", "payments"),
-            chained=chained,
-            dependent=dependent,
-            scheduled=scheduled[1],
             paused=self._some("pending", "reports"),
             unserved=self._some("pending", "legacy.import"),
-            long=long,
+            long=self._some("dead", LONG_QUEUE),
         )
 
     def _in(self, minutes: int) -> str:
-        return (datetime.fromtimestamp(self._end / 1000, UTC) + timedelta(minutes=minutes)).isoformat()
+        return (datetime.fromtimestamp(self._node.now / 1000, UTC) + timedelta(minutes=minutes)).isoformat()
 
     def _some(self, state: str, queue: str) -> str:
         found = self._call("/jobs/search", {"state": [state], "queue": queue, "limit": 1})["jobs"]
         return str(found[0]["id"])
-
-    def _bury_long(self) -> str:
-        job = {"queue": LONG_QUEUE, "payload": DEEP, "max_retries": 1, "tags": {"warehouse": "eu-central-1" * 5}}
-        job_id = str(self._call("/enqueue", job)["job_id"])
-        (fetched,) = self._fetch(LONG_QUEUE, worker=("warehouse-reconciler-eu-central-1a-7f9c6d5b48-xk2lp", "k8s-17"))
-        self._call(f"/fail/{job_id}", {"lease_token": fetched["lease_token"], "error": LONG_ERROR})
-        return job_id
-
-    def _begin_everywhere(self) -> str:
-        """Each worker has jobs in hand; one of them tells how far it is. The id of that one."""
-        for trade in (*TRADES[:3], TRADES[-1]):
-            for _ in range(3):
-                self._enqueue(trade)
-            for number, job in enumerate(self._fetch(trade.name, worker=trade.worker, count=3)):
-                self._log(job, trade)
-                progress = {"current": 17 + 21 * number, "total": 90, "message": trade.queue.lines[1][1]}
-                self._call("/heartbeat", {"jobs": {job["job_id"]: {"progress": progress}}})
-        return str(job["job_id"])
-
-    def _hold_some(self, payments: Trade) -> str:
-        for reason in (
-            "amount above the limit, needs a second pair of eyes",
-            "customer asked to wait until the dispute about the last two invoices is settled by the back office",
-            "check the address first",
-        ):
-            held = self._enqueue(payments)
-            self._call(f"/jobs/{held}/hold", {"reason": reason})
-        return held
 
 
 def live_a_day(data_dir: Path) -> Story:

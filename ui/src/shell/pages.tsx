@@ -50,7 +50,7 @@ export function LostPage({ error }: ErrorComponentProps) {
             </Button>
           }
         >
-          The server may have been updated while this window was open. ({messageOf(error)})
+          The server cannot be reached, or it was updated while this window was open. ({messageOf(error)})
         </EmptyState>
       </div>
     </Page>

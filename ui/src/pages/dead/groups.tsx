@@ -143,7 +143,7 @@ function Group({
             </span>
           </span>
         </button>
-        <div className="flex shrink-0 items-center gap-1 max-sm:pl-7">
+        <div className="flex shrink-0 items-center gap-1 max-sm:pl-16.5">
           <Button small icon="retry" onClick={() => void act("retry", group, queue)}>
             Retry<span className="sr-only"> all jobs with this error</span>
           </Button>

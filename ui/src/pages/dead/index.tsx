@@ -40,7 +40,7 @@ export default function DeadPage() {
   return (
     <Page
       title="Dead letters"
-      about="Jobs that have failed for good. They stay until you retry or delete them, or their time is over."
+      about="Jobs that failed for good, until you retry or delete them."
       actions={
         <>
           {affected.length > 0 && (
@@ -49,7 +49,7 @@ export default function DeadPage() {
               bare
               value={filter.queue}
               onChange={(event) => change({ queue: event.target.value, ...FIRST_PAGE })}
-              className="max-w-56"
+              className="sm:max-w-56"
               options={[
                 ["", "All queues"],
                 ...affected.map((queue): [string, string] => [
@@ -59,10 +59,20 @@ export default function DeadPage() {
               ]}
             />
           )}
-          <Button icon="retry" disabled={total === 0} onClick={() => openBulk("retry", meant)}>
+          <Button
+            icon="retry"
+            className="max-sm:flex-1"
+            disabled={total === 0}
+            onClick={() => openBulk("retry", meant)}
+          >
             Retry all
           </Button>
-          <Button icon="trash" disabled={total === 0} onClick={() => openBulk("delete", meant)}>
+          <Button
+            icon="trash"
+            className="max-sm:flex-1"
+            disabled={total === 0}
+            onClick={() => openBulk("delete", meant)}
+          >
             Delete all
           </Button>
         </>

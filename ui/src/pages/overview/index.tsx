@@ -10,7 +10,7 @@ import { RANGES, type Range, readRange } from "@/lib/ranges";
 import { param, useParams } from "@/lib/url";
 import { Failures } from "@/queues/failures";
 import { FirstJob } from "@/queues/first-job";
-import { QueueTable, queueRows } from "@/queues/table";
+import { Attention, QueueTable, queueRows } from "@/queues/table";
 import { ThroughputChart } from "@/queues/throughput-chart";
 import { ClusterPanel } from "./cluster";
 import { Summary } from "./summary";
@@ -27,20 +27,11 @@ export default function OverviewPage() {
   const figures = useQuery(queries.figures({ minutes, step })).data ?? [];
   const now = useNow(30_000);
   const rows = queueRows(queues.data ?? [], figures, step, now);
-  const troubled = rows.filter((row) => row.problem.weight >= 2).length;
 
   return (
     <Page
       title="Overview"
-      about={
-        queues.data &&
-        queues.data.length > 0 &&
-        (troubled > 0 ? (
-          <span className="text-danger">{plural(troubled, "queue needs", "queues need")} attention</span>
-        ) : (
-          "All queues are well"
-        ))
-      }
+      about={queues.data && queues.data.length > 0 && <Attention rows={rows} />}
       actions={
         <Segmented<Range>
           label="Range"
