@@ -152,7 +152,7 @@ def scenes(story: Story) -> dict[str, Scene]:
         **{name: Scene(f"/{'' if name == 'overview' else name}", looks=everywhere) for name in PAGES},
         "overview-day": Scene("/?range=24h", is_whole=True),
         "queue": Scene("/queues/emails", looks=everywhere),
-        "queue-backlog": Scene("/queues/summaries", is_whole=True),
+        "queue-backlog": Scene("/queues/summaries"),
         "queue-long-name": Scene(f"/queues/{LONG_QUEUE}", looks=("light", "phone")),
         "job": Scene(jobs.pop("job-dead"), looks=everywhere, is_whole=True),
         "job-running": Scene(jobs.pop("job-running"), looks=("light", "phone"), is_whole=True),

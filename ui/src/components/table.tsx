@@ -115,7 +115,8 @@ export function Table<Row extends object>({
   }
 
   return (
-    <div className="overflow-x-auto max-sm:overflow-visible">
+    // What is only read aloud stands where it is by position, and must not reach out of the part that scrolls.
+    <div className="relative overflow-x-auto max-sm:overflow-visible">
       <table aria-label={label} className="w-full border-collapse text-sm max-sm:block">
         <thead className="max-sm:sr-only">
           {table.getHeaderGroups().map((group) => (

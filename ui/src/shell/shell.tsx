@@ -114,12 +114,11 @@ function Frame() {
             <button
               type="button"
               onClick={openPalette}
-              aria-label="Search or run a command"
               className="flex h-8 min-w-0 max-w-md flex-1 pointer-coarse:h-11 items-center gap-2 rounded-lg border border-line bg-sunken px-2.5 text-sm text-ink-3 hover:border-line-strong"
             >
               <Icon name="search" size={14} />
               <span className="flex-1 truncate text-left">
-                Search<span className="max-sm:hidden"> or run a command</span>
+                Search<span className="max-sm:sr-only"> or run a command</span>
               </span>
               <span className="flex gap-1 max-md:hidden" aria-hidden="true">
                 <Kbd>Ctrl</Kbd>

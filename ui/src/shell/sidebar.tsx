@@ -24,7 +24,7 @@ export function Sidebar({ onGo }: { onGo?: () => void }) {
 
   return (
     <div className="flex h-full flex-col overflow-y-auto bg-surface px-3 py-3">
-      <Link to="/" onClick={onGo} className="mb-3 flex h-9 items-center gap-2.5 rounded-lg px-2">
+      <Link to="/" onClick={onGo} className="mb-3 flex h-9 shrink-0 items-center gap-2.5 rounded-lg px-2">
         <Rook />
         <span className="text-lg font-semibold tracking-tight">Rookery</span>
       </Link>

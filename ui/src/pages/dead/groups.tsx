@@ -106,7 +106,7 @@ function Group({
           type="button"
           aria-expanded={isOpen}
           onClick={onToggle}
-          className="flex min-w-0 flex-1 basis-full items-start gap-2.5 rounded text-left sm:basis-0"
+          className="flex min-w-0 flex-1 basis-full items-start gap-2.5 rounded text-left pointer-coarse:min-h-11 sm:basis-0"
         >
           <Icon
             name="chevronRight"
