@@ -25,8 +25,10 @@ JOB_DIALOGS = ("Move", "Delete")
 QUEUE_DIALOGS = ("Clear", "Drain")
 QUEUE_MENU = ("Concurrency…", "Rate limit…", "Delete queue…")
 FINGER = 44
+NOT_MEANT = ".link, thead *, td button:not([class*=border]), [role=group] [aria-expanded]"
+"""Words in a text, headings that a phone does not show, and the lines of a JSON tree."""
 TOO_SMALL = f"""() => [...document.querySelectorAll("button, select, [role=tab], nav a, .field")]
-  .filter((one) => one.checkVisibility() && !one.matches(".link, thead *, td button:not([class*=border]), [role=group] [aria-expanded]"))
+  .filter((one) => one.checkVisibility() && !one.matches("{NOT_MEANT}"))
   .map((one) => [one, one.getBoundingClientRect(), parseFloat(getComputedStyle(one, "::after").inset) || 0])
   .filter(([, box, more]) => box.width > 1 && box.height - 2 * more < {FINGER})
   .map(([one, box]) => `${{box.height}} px: ${{one.outerHTML.slice(0, 120)}}`)"""
