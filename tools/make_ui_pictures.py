@@ -66,7 +66,7 @@ def call(url: str, path: str, body: object) -> Any:
 def business_as_usual(url: str) -> Iterator[None]:
     """While pictures are taken, work goes on, and workers say that they are there, all but the silent one."""
     active = call(url, "/jobs/search", {"state": ["active"], "limit": 100})["jobs"]
-    held = {job["id"]: {} for job in active if job["worker_id"] != SILENT[0]}
+    held: dict[str, object] = {job["id"]: {} for job in active if job["worker_id"] != SILENT[0]}
     is_over = Event()
 
     def work() -> None:

@@ -243,7 +243,7 @@ class Day:
         """What happened is told to webhooks; one of them does not answer."""
         while self._node.apply(TellWebhooks()).more:
             pass
-        waiting = self._node.reader.execute("SELECT id, target, body FROM outbox ORDER BY id").fetchall()
+        waiting: list[Any] = self._node.reader.execute("SELECT id, target, body FROM outbox ORDER BY id").fetchall()
         for outbox_id, target, body in waiting:
             event = json.loads(body)
             is_broken = target == BROKEN_HOOK

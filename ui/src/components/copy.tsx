@@ -58,7 +58,7 @@ export function Snippet({ text, label }: { text: string; label: string }) {
         role="group"
         tabIndex={0}
         aria-label={label}
-        className="min-w-0 flex-1 overflow-x-auto py-2.5 pl-3 font-mono text-xs leading-5"
+        className="min-w-0 flex-1 whitespace-pre-wrap break-words py-2.5 pl-3 font-mono text-xs leading-5"
       >
         {text}
       </pre>

@@ -22,13 +22,13 @@ export function KeyCard() {
   return (
     <Card
       title="API key"
-      about="kept until you close this window"
       actions={key === null ? <Badge>no key</Badge> : <Badge tone="good">key in use</Badge>}
     >
       <div className="flex flex-wrap items-center gap-x-3 gap-y-2 text-sm">
         {key === null ? (
           <p className="min-w-0 flex-1 basis-52 text-ink-2">
-            The server answers without one. With a key you see what it may see, such as its namespace.
+            The server answers without one. With a key you see what it may see, such as its namespace; it is
+            kept until you close this window.
           </p>
         ) : (
           <p className="min-w-0 flex-1 basis-52 font-mono text-ink-2 text-xs">{masked(key)}</p>
