@@ -32,6 +32,11 @@ def test_links_between_documents_lead_somewhere(document: Path) -> None:
     assert [link for link in links if not (document.parent / link).exists()] == []
 
 
+def test_the_guide_to_the_web_ui_shows_every_picture_there_is() -> None:
+    guide = (ROOT / "docs/web-ui.md").read_text()
+    assert [picture.name for picture in sorted(ROOT.glob("docs/ui/*.png")) if f"(ui/{picture.name})" not in guide] == []
+
+
 def test_the_architecture_names_only_files_that_exist() -> None:
     text = (ROOT / "ARCHITECTURE.md").read_text()
     named = re.findall(r"`((?:engine|store|node|http|log|cli|model|client|testing|queuectl)/[\w./]*)`", text)

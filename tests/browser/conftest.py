@@ -6,6 +6,7 @@ They look at the files that `make ui` has built into `src/rookery/ui/`.
 import re
 import shutil
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -16,6 +17,13 @@ from tests.conftest import Api
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 PATIENCE = 15_000
+AXE = Path(__file__).parents[2] / "ui/node_modules/axe-core/axe.min.js"
+SERIOUS = """async () => {
+  const { violations } = await axe.run(document, { resultTypes: ["violations"] });
+  return violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html.slice(0, 160)).join(" | ")}`);
+}"""
 
 expect.set_options(timeout=PATIENCE)
 
@@ -104,6 +112,14 @@ def confirm(page: Page, name: str) -> None:
     """Press the button of the open dialog, which then closes."""
     page.get_by_role("dialog").get_by_role("button", name=name, exact=True).click()
     expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def barriers(page: Page) -> list[str]:
+    """What keeps people from using what is shown. The window must be one with `bypass_csp`: axe is not the app's."""
+    if not page.evaluate("'axe' in window"):
+        page.add_script_tag(path=AXE)
+    found: list[str] = page.evaluate(SERIOUS)
+    return found
 
 
 def dead_job(api: Api, queue: str, payload: Any = None, *, error: str = "SMTP timeout", **fields: Any) -> str:

@@ -2,6 +2,7 @@
 
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
 import type { ComponentType } from "react";
+import { send } from "./lib/api";
 import type { Params } from "./lib/filters";
 import { formatParams, parseParams } from "./lib/params";
 import { appPath } from "./lib/place";
@@ -16,8 +17,21 @@ const root = createRootRoute({
 
 type Load = () => Promise<{ default: ComponentType }>;
 
+/**
+ * A page's file did not come. The router then loads the app anew, as after an update of the server; but while
+ * there is no server, that would leave the window with nothing at all.
+ */
+async function explain(error: unknown): Promise<never> {
+  await send("GET", "healthz");
+  throw error;
+}
+
 function page<Path extends string>(path: Path, load: Load) {
-  return createRoute({ getParentRoute: () => root, path, component: lazyRouteComponent(load) });
+  return createRoute({
+    getParentRoute: () => root,
+    path,
+    component: lazyRouteComponent(() => load().catch(explain)),
+  });
 }
 
 const routes = root.addChildren([

@@ -28,7 +28,7 @@ export function Badge({
     <span
       title={title}
       className={cx(
-        "inline-flex h-5.5 items-center gap-1 whitespace-nowrap rounded-full px-2 text-xs font-medium",
+        "inline-flex h-5.5 items-center gap-1 whitespace-nowrap rounded-full px-2 text-xs font-medium tracking-normal",
         TONES[tone],
       )}
     >
@@ -52,7 +52,7 @@ export function Chip({
   return (
     <span
       className={cx(
-        "inline-flex h-6 max-w-full items-center gap-1 rounded-full border pr-1 pl-2.5 text-xs",
+        "inline-flex h-6 max-w-[calc(100%-1.5rem)] items-center gap-1 pointer-coarse:h-9 rounded-full border pr-1 pl-2.5 text-xs",
         isWrong ? "border-danger bg-danger-soft text-danger" : "border-line bg-sunken text-ink-2",
       )}
     >
@@ -76,7 +76,7 @@ export function Chip({
           type="button"
           onClick={onRemove}
           aria-label={`Remove ${children}`}
-          className="inline-flex size-4.5 items-center justify-center rounded-full hover:bg-line hover:text-ink"
+          className="relative inline-flex size-4.5 items-center pointer-coarse:size-8 pointer-coarse:after:absolute pointer-coarse:after:-inset-1.5 justify-center rounded-full hover:bg-line hover:text-ink"
         >
           <Icon name="close" size={10} />
         </button>
@@ -89,7 +89,7 @@ export function Chip({
 export function Tag({ name, value }: { name: string; value: string }) {
   return (
     <span
-      className="inline-flex max-w-56 items-center rounded-[5px] bg-sunken px-1.5 font-mono text-xs text-ink-2"
+      className="inline-flex min-w-0 max-w-56 items-center rounded-[5px] bg-sunken px-1.5 font-mono text-xs text-ink-2"
       title={`${name}: ${value}`}
     >
       <span className="truncate">

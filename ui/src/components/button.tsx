@@ -9,8 +9,8 @@ export type Look = "plain" | "primary" | "danger" | "quiet";
 
 const LOOKS: Record<Look, string> = {
   plain: "border-line-strong bg-surface text-ink hover:bg-hover",
-  primary: "border-transparent bg-accent text-on-accent hover:bg-accent-strong",
-  danger: "border-transparent bg-danger text-surface hover:bg-danger-strong",
+  primary: "border-transparent bg-fill text-on-fill hover:bg-fill-strong",
+  danger: "border-transparent bg-danger-fill text-on-fill hover:bg-danger-fill-strong",
   quiet: "border-transparent text-ink-2 hover:bg-hover hover:text-ink",
 };
 const BASE =
@@ -28,7 +28,7 @@ export type ButtonProps = Shared &
 
 /** The classes of a button, for things that look like one. */
 export function buttonClass({ look = "plain", small }: { look?: Look; small?: boolean } = {}): string {
-  return cx(BASE, LOOKS[look], small ? "h-7 px-2" : "h-8 px-3");
+  return cx(BASE, LOOKS[look], small ? "h-7 px-2" : "h-8 px-3", "pointer-coarse:h-11 pointer-coarse:px-3");
 }
 
 export function Button({ look, icon, small, busy, className, children, disabled, ...rest }: ButtonProps) {
@@ -60,7 +60,7 @@ export function IconButton({
       type="button"
       aria-label={label}
       title={label}
-      className={cx(BASE, LOOKS[look], small ? "size-7" : "size-8", className)}
+      className={cx(BASE, LOOKS[look], small ? "size-7" : "size-8", "pointer-coarse:size-11", className)}
       {...rest}
     >
       <Icon name={icon} size={small ? 14 : 16} />

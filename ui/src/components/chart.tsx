@@ -79,8 +79,16 @@ export function Chart({
             </b>
           </span>
         ))}
+        <span className="inline-flex items-center gap-1.5 text-ink-3" title="The last step is not over yet">
+          <svg width="14" height="2" aria-hidden="true">
+            <path d="M0 1h14" stroke="currentColor" strokeWidth="2" strokeDasharray="3 2.5" />
+          </svg>
+          not over yet
+        </span>
         <span className="ml-auto text-ink-3">
-          {shown === null ? unit : `at ${formatClock(times[shown]! * 1000).slice(0, 5)}, ${unit}`}
+          {shown === null
+            ? unit
+            : `${shown === times.length - 1 ? "since" : "at"} ${formatClock(times[shown]! * 1000).slice(0, 5)}, ${unit}${shown === times.length - 1 ? " so far" : ""}`}
         </span>
       </figcaption>
       <div

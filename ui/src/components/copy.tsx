@@ -53,16 +53,16 @@ export function CopyButton({
 /** A command or a piece of code with a way to copy it. */
 export function Snippet({ text, label }: { text: string; label: string }) {
   return (
-    <div className="relative rounded-lg border border-line bg-sunken text-left">
+    <div className="flex items-start rounded-lg border border-line bg-sunken text-left">
       <pre
         role="group"
         tabIndex={0}
         aria-label={label}
-        className="overflow-x-auto py-2.5 pr-10 pl-3 font-mono text-xs leading-5"
+        className="min-w-0 flex-1 whitespace-pre-wrap break-words py-2.5 pl-3 font-mono text-xs leading-5"
       >
         {text}
       </pre>
-      <span className="absolute top-1 right-1">
+      <span className="shrink-0 p-1">
         <CopyButton text={text} label={`Copy ${label}`} />
       </span>
     </div>

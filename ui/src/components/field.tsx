@@ -167,7 +167,7 @@ export function Checkbox({
         if (box) box.indeterminate = !checked && !!mixed;
       }}
       onChange={(event) => onChange(event.target.checked)}
-      className="block size-4 shrink-0 cursor-pointer accent-accent"
+      className="block size-4 shrink-0 cursor-pointer accent-accent pointer-coarse:size-5"
     />
   );
 }
@@ -186,13 +186,13 @@ export function Segmented<T extends string>({
 }) {
   const name = useId();
   return (
-    <fieldset className="inline-flex rounded-lg bg-sunken p-0.5">
+    <fieldset className="inline-flex rounded-lg bg-sunken p-0.5 dark:bg-ground">
       <legend className="sr-only">{label}</legend>
       {options.map(([option, text]) => (
         <label
           key={option}
           className={cx(
-            "relative inline-flex h-6.5 cursor-pointer items-center rounded-md px-2.5 text-xs font-medium has-focus-visible:outline-2 has-focus-visible:outline-accent",
+            "relative inline-flex h-6.5 flex-1 cursor-pointer items-center justify-center whitespace-nowrap rounded-md px-2.5 pointer-coarse:h-10 text-xs font-medium has-focus-visible:outline-2 has-focus-visible:outline-accent",
             option === value ? "bg-surface text-ink shadow-card dark:bg-line" : "text-ink-2 hover:text-ink",
           )}
         >

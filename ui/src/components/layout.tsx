@@ -3,6 +3,10 @@
 import { type ReactNode, useEffect } from "react";
 import { cx } from "./cx";
 
+/** On a phone a choice or a field beside a heading goes below it and takes all the width. */
+const WIDE_CHOICE =
+  "max-sm:has-[input]:ml-0 max-sm:has-[input]:w-full max-sm:has-[select]:w-full max-sm:[&>div:has(select)]:w-full max-sm:[&>fieldset]:flex-1";
+
 /** A page. Its title is also the window's. */
 export function Page({
   title,
@@ -24,12 +28,15 @@ export function Page({
     <div className="mx-auto flex w-full max-w-[1440px] flex-col gap-4 px-4 py-5 sm:px-6 lg:px-8 lg:py-6">
       <header className="flex flex-wrap items-center gap-x-4 gap-y-3">
         <div className="min-w-0 flex-1 basis-64">
-          <h1 className="truncate text-xl font-semibold tracking-tight" tabIndex={-1}>
+          {/* Some letters reach out of their box on the left and would be cut. */}
+          <h1 className="-mx-1 truncate px-1 text-xl font-semibold tracking-tight" tabIndex={-1}>
             {heading ?? title}
           </h1>
           {about && <div className="mt-0.5 text-sm text-ink-2">{about}</div>}
         </div>
-        {actions && <div className="flex flex-wrap items-center gap-2">{actions}</div>}
+        {actions && (
+          <div className={cx("flex flex-wrap items-center gap-2 print:hidden", WIDE_CHOICE)}>{actions}</div>
+        )}
       </header>
       {children}
     </div>
@@ -58,7 +65,9 @@ export function Card({
         <header className="flex min-h-12 flex-wrap items-center gap-x-3 gap-y-1 px-4 py-2">
           {title && <h2 className="font-semibold">{title}</h2>}
           {about && <span className="text-sm text-ink-3">{about}</span>}
-          {actions && <div className="ml-auto flex flex-wrap items-center gap-2">{actions}</div>}
+          {actions && (
+            <div className={cx("ml-auto flex flex-wrap items-center gap-2", WIDE_CHOICE)}>{actions}</div>
+          )}
         </header>
       )}
       <div

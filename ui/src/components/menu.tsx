@@ -109,7 +109,7 @@ export function Menu({
                   item.onSelect();
                 }}
                 className={cx(
-                  "flex h-8 w-full items-center gap-2 whitespace-nowrap rounded-md px-2 text-left text-sm hover:bg-hover focus:bg-hover disabled:opacity-50",
+                  "flex h-8 w-full items-center gap-2 pointer-coarse:h-11 whitespace-nowrap rounded-md px-2 text-left text-sm hover:bg-hover focus:bg-hover disabled:opacity-50",
                   item.danger ? "text-danger" : "text-ink",
                 )}
               >

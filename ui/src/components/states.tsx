@@ -1,6 +1,7 @@
 /** A job's state as a mark that is told by shape and word, not by colour alone. */
 
 import type { State } from "@/lib/filters";
+import { formatShort } from "@/lib/numbers";
 import { cx } from "./cx";
 
 interface Look {
@@ -72,6 +73,34 @@ export function StateMark({ state, className }: { state: string; className?: str
     >
       {SHAPES[look.dot]}
     </svg>
+  );
+}
+
+/** States side by side, each with its count below it; on small screens one moves them with the finger. */
+export const STRIP =
+  "card flex gap-1 overflow-x-auto p-1.5 [scrollbar-width:none] lg:grid lg:auto-cols-fr lg:grid-flow-col print:flex-wrap";
+
+/** The classes of one of them. */
+export function stripItem(isChosen: boolean): string {
+  return cx(
+    "flex h-8 shrink-0 items-center gap-2 rounded-md px-2.5 text-left text-sm outline-offset-[-2px] pointer-coarse:h-11",
+    "lg:h-auto lg:flex-col lg:items-start lg:gap-0 lg:py-1.5",
+    isChosen ? "bg-accent-soft text-ink" : "text-ink-2 hover:bg-hover hover:text-ink",
+  );
+}
+
+/** What stands in it: a state, or what stands for all, and how many there are. */
+export function StripCount({ state, count }: { state: State | "All"; count: number | undefined }) {
+  return (
+    <>
+      <span className="inline-flex items-center gap-2">
+        {state !== "All" && <StateMark state={state} />}
+        {state}
+      </span>
+      <b className={cx("lg:text-lg", count ? "font-semibold text-ink" : "font-normal text-ink-3")}>
+        {count === undefined ? "–" : formatShort(count)}
+      </b>
+    </>
   );
 }
 

@@ -30,6 +30,8 @@ export interface Column<Row> {
   lead?: boolean;
   /** On a phone it takes half of the width, not a quarter. */
   half?: boolean;
+  /** On a phone it stands beside the heading, without its name. */
+  badge?: boolean;
   /** Not shown on a phone. */
   desktop?: boolean;
   /** Only read aloud, such as for a column of buttons. */
@@ -113,7 +115,8 @@ export function Table<Row extends object>({
   }
 
   return (
-    <div className="overflow-x-auto max-sm:overflow-visible">
+    // What is only read aloud stands where it is by position, and must not reach out of the part that scrolls.
+    <div className="relative overflow-x-auto max-sm:overflow-visible">
       <table aria-label={label} className="w-full border-collapse text-sm max-sm:block">
         <thead className="max-sm:sr-only">
           {table.getHeaderGroups().map((group) => (
@@ -154,7 +157,7 @@ export function Table<Row extends object>({
                 }}
                 className={cx(
                   "border-line border-b last:border-b-0 outline-offset-[-2px] focus:outline-2 focus:outline-accent",
-                  "max-sm:relative max-sm:grid max-sm:grid-cols-4 max-sm:gap-x-3 max-sm:gap-y-2 max-sm:px-4 max-sm:py-3",
+                  "max-sm:relative max-sm:grid max-sm:grid-flow-row-dense max-sm:grid-cols-4 max-sm:gap-x-3 max-sm:gap-y-2 max-sm:px-4 max-sm:py-3",
                   selection && "max-sm:pl-11",
                   onOpen && "cursor-pointer hover:bg-hover",
                   isChosen && "bg-accent-soft hover:bg-accent-soft",
@@ -163,11 +166,14 @@ export function Table<Row extends object>({
               >
                 {selection && (
                   <td className="py-2 pl-4 align-middle max-sm:absolute max-sm:top-3 max-sm:left-0 max-sm:py-0">
-                    <Checkbox
-                      label={`Select ${row.id}`}
-                      checked={isChosen}
-                      onChange={() => row.toggleSelected()}
-                    />
+                    {/* biome-ignore lint/a11y/noLabelWithoutControl: it only makes the box easier to hit */}
+                    <label className="block max-sm:-m-3 max-sm:p-3">
+                      <Checkbox
+                        label={`Select ${row.id}`}
+                        checked={isChosen}
+                        onChange={() => row.toggleSelected()}
+                      />
+                    </label>
                   </td>
                 )}
                 {row.getVisibleCells().map((cell) => (
@@ -209,7 +215,7 @@ function HeaderCell<Row>({ column, sorting }: { column: Column<Row>; sorting?: S
           type="button"
           onClick={() => sorting.onSort(column.sort!, isSorted && sorting.order === "desc" ? "asc" : "desc")}
           className={cx(
-            "inline-flex items-center gap-1 rounded hover:text-ink",
+            "inline-flex items-center gap-1 rounded align-bottom hover:text-ink",
             column.right && "flex-row-reverse",
             isSorted && "text-ink",
           )}
@@ -239,10 +245,12 @@ function BodyCell<Row>({ column, children }: { column: Column<Row>; children: Re
         "max-sm:h-auto max-sm:w-auto max-sm:max-w-none max-sm:p-0 max-sm:text-left max-sm:first:pl-0 max-sm:last:pr-0 max-sm:has-[>div:empty]:hidden",
         (column.wide || column.lead) && "max-sm:col-span-4 max-sm:min-w-0",
         column.half && "max-sm:col-span-2 max-sm:min-w-0",
+        (column.lead || column.badge) && "max-sm:-order-1",
+        column.badge && "max-sm:col-span-2 max-sm:justify-self-end",
         column.className,
       )}
     >
-      {!column.lead && !column.silent && (
+      {!column.lead && !column.silent && !column.badge && (
         <span className="hidden text-xs text-ink-3 max-sm:block" aria-hidden="true">
           {column.title}
         </span>

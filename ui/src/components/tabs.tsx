@@ -38,7 +38,7 @@ export function Tabs({
         role="tablist"
         aria-label={label}
         onKeyDown={move}
-        className="flex gap-1 overflow-x-auto border-line border-b [scrollbar-width:none]"
+        className="flex gap-1 overflow-x-auto border-line border-b px-1.5 [scrollbar-width:none]"
       >
         {tabs.map((tab) => (
           <button
@@ -51,7 +51,7 @@ export function Tabs({
             tabIndex={tab.id === chosen ? 0 : -1}
             onClick={() => onChoose(tab.id)}
             className={cx(
-              "-mb-px inline-flex h-9 items-center gap-1.5 whitespace-nowrap border-b-2 px-3 text-sm font-medium outline-offset-[-2px]",
+              "-mb-px inline-flex h-9 items-center gap-1.5 pointer-coarse:h-11 whitespace-nowrap border-b-2 px-3 text-sm font-medium outline-offset-[-2px]",
               tab.id === chosen ? "border-accent text-ink" : "border-transparent text-ink-2 hover:text-ink",
             )}
           >

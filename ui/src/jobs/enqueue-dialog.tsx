@@ -4,6 +4,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { FormDialog, openDialog } from "@/components/dialog";
 import { SelectField, TextField } from "@/components/field";
+import { Icon } from "@/components/icons";
 import { JsonEditor, jsonFault } from "@/components/json-editor";
 import { toast } from "@/components/toast";
 import { api, type NewJob } from "@/lib/endpoints";
@@ -103,8 +104,9 @@ function EnqueueDialog({ close, draft }: { close: () => void; draft: Draft }) {
         rows={9}
         autoFocus={draft.queue !== ""}
       />
-      <details className="rounded-lg border border-line">
-        <summary className="px-3 py-2 text-sm font-medium text-ink-2 hover:text-ink">
+      <details className="group rounded-lg border border-line">
+        <summary className="flex items-center gap-2 rounded-lg px-3 py-2 text-sm font-medium text-ink-2 hover:text-ink">
+          <Icon name="chevronRight" size={14} className="text-ink-3 group-open:rotate-90" />
           More: time, retries, uniqueness, tags
         </summary>
         <div className="grid gap-4 px-3 pt-1 pb-3 sm:grid-cols-2">

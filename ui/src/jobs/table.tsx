@@ -15,7 +15,7 @@ export const JOB_COLUMNS: Column<JobSummary>[] = [
     id: "id",
     title: "Job",
     lead: true,
-    className: "whitespace-nowrap",
+    className: "whitespace-nowrap max-sm:col-span-2!",
     cell: (job) => (
       <Link
         to="/jobs/$id"
@@ -43,7 +43,7 @@ export const JOB_COLUMNS: Column<JobSummary>[] = [
       </Link>
     ),
   },
-  { id: "state", title: "State", half: true, cell: (job) => <StatePill state={job.state} /> },
+  { id: "state", title: "State", badge: true, cell: (job) => <StatePill state={job.state} /> },
   {
     id: "priority",
     title: "Priority",
@@ -81,14 +81,22 @@ export const JOB_COLUMNS: Column<JobSummary>[] = [
   {
     id: "tags",
     title: "Tags",
-    half: true,
+    className: "max-sm:col-span-4 max-sm:min-w-0",
     cell: (job) => {
       const pairs = tagPairs(job.tags);
       return pairs.length === 0 ? null : (
-        <span className="flex max-w-56 gap-1 overflow-hidden">
+        <span className="flex max-w-56 items-center gap-1 max-sm:max-w-none">
           {pairs.slice(0, 2).map(([name, value]) => (
             <Tag key={name} name={name} value={value} />
           ))}
+          {pairs.length > 2 && (
+            <span
+              className="shrink-0 text-xs text-ink-3"
+              title={pairs.map(([name, value]) => `${name}: ${value}`).join("\n")}
+            >
+              +{pairs.length - 2}
+            </span>
+          )}
         </span>
       );
     },
@@ -122,7 +130,6 @@ function time(id: string, title: string, field: keyof JobSummary, sort?: string)
     title,
     sort,
     right: true,
-    half: true,
     className: "whitespace-nowrap",
     cell: (job) => {
       const at = job[field];

@@ -69,6 +69,8 @@ describe("a queue's problems", () => {
     expect(problemOf(queue({ completed: 5 }), figures([50], [1]), 1, NOW)).toEqual({
       weight: 0,
       reasons: [],
+      isStuck: false,
+      isLate: false,
     });
   });
   it("are many failures, but not one of two", () => {
@@ -77,19 +79,29 @@ describe("a queue's problems", () => {
   });
   it("are jobs that nobody runs", () => {
     const waits = queue({ pending: 3, oldest_pending_at: long });
-    expect(problemOf(waits, undefined, 1, NOW).reasons).toEqual(["jobs wait and none is run"]);
-    expect(problemOf({ ...waits, active: 1 }, undefined, 1, NOW).reasons).toEqual([
-      "the oldest has waited 10m",
-    ]);
+    expect(problemOf(waits, undefined, 1, NOW)).toMatchObject({
+      reasons: ["jobs wait and none is run"],
+      isStuck: true,
+    });
+    expect(problemOf({ ...waits, active: 1 }, undefined, 1, NOW)).toMatchObject({
+      reasons: ["the oldest has waited 10m"],
+      isStuck: false,
+      isLate: true,
+    });
   });
   it("are jobs behind a pause, which is less bad: somebody meant it", () => {
     const paused = problemOf(queue({ paused: true, pending: 3, oldest_pending_at: long }), undefined, 1, NOW);
-    expect(paused).toEqual({ weight: 1, reasons: ["paused with 3 waiting"] });
+    expect(paused).toEqual({
+      weight: 1,
+      reasons: ["paused with 3 waiting"],
+      isStuck: false,
+      isLate: false,
+    });
   });
   it("put the worst first", () => {
     const row = (name: string, weight: number, pending = 0) => ({
       queue: queue({ name, pending }),
-      problem: { weight, reasons: [] },
+      problem: { weight, reasons: [], isStuck: false, isLate: false },
     });
     const names = worstFirst([row("b", 0), row("a", 0), row("busy", 0, 9), row("bad", 3)]).map(
       (one) => one.queue.name,

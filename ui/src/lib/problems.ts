@@ -9,6 +9,10 @@ export interface Problem {
   /** The higher, the worse; 0 if all is well. */
   weight: number;
   reasons: string[];
+  /** Jobs wait, and nobody takes them. */
+  isStuck: boolean;
+  /** Jobs wait too long. */
+  isLate: boolean;
 }
 
 const MANY_FAIL = 0.1;
@@ -39,18 +43,20 @@ export function problemOf(
   }
   const waited = queue.oldest_pending_at === null ? 0 : now - instant(queue.oldest_pending_at);
   const isMoving = recentRate(figures?.completed ?? [], step) > 0 || queue.throughput_per_min > 0;
+  const isStuck = !queue.paused && queue.pending > 0 && waited > MINUTE && !isMoving && queue.active === 0;
+  const isLate = !queue.paused && waited > LONG_WAIT;
   if (queue.paused && queue.pending > 0) {
     reasons.push(`paused with ${formatCount(queue.pending)} waiting`);
     weight += 1;
-  } else if (queue.pending > 0 && waited > MINUTE && !isMoving && queue.active === 0) {
+  } else if (isStuck) {
     reasons.push("jobs wait and none is run");
     weight += 3;
-  } else if (waited > LONG_WAIT) {
+  } else if (isLate) {
     reasons.push(`the oldest has waited ${formatDuration(waited)}`);
     weight += 2;
   }
   if (sum(figures?.failed) > 0 && queue.dead > 0) weight += 0.5;
-  return { weight, reasons };
+  return { weight, reasons, isStuck, isLate };
 }
 
 /** The worst first, then those with most to do, then by name. */

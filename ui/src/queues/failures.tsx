@@ -66,8 +66,8 @@ function Group({ group, queue }: { group: FailureGroup; queue?: string }) {
         >
           {group.error || "(no text)"}
         </Link>
-        <p className="flex min-w-0 flex-wrap gap-x-2 text-xs text-ink-3">
-          <span className="truncate">
+        <p className="flex min-w-0 gap-x-2 whitespace-nowrap text-xs text-ink-3">
+          <span className="truncate" title={group.queues.join(", ")}>
             {group.queues.slice(0, 3).join(", ")}
             {group.queues.length > 3 && ` and ${group.queues.length - 3} more`}
           </span>

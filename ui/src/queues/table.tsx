@@ -8,7 +8,7 @@ import { cx } from "@/components/cx";
 import { Sparkline } from "@/components/sparkline";
 import { type Column, Table } from "@/components/table";
 import { Age } from "@/components/time";
-import { formatCount, formatRate, formatShare, formatShort } from "@/lib/numbers";
+import { formatCount, formatRate, formatShare, formatShort, plural } from "@/lib/numbers";
 import { errorShare, type Problem, problemOf, sum, worstFirst } from "@/lib/problems";
 import type { QueueFigures, QueueView } from "@/lib/records";
 import { pauseQueue, resumeQueue } from "./actions";
@@ -34,6 +34,21 @@ export function queueRows(
       const own = byName.get(queue.name);
       return { queue, figures: own, problem: problemOf(queue, own, step, now), step };
     }),
+  );
+}
+
+/** How many of them somebody should look at. */
+export function Attention({ rows }: { rows: QueueRow[] }) {
+  const troubled = rows.filter((row) => row.problem.weight >= 2);
+  return troubled.length === 0 ? (
+    "All queues are well"
+  ) : (
+    <span
+      className="text-danger"
+      title={troubled.map((row) => `${row.queue.name}: ${row.problem.reasons.join("; ")}`).join("\n")}
+    >
+      {plural(troubled.length, "queue needs", "queues need")} attention
+    </span>
   );
 }
 
@@ -78,13 +93,8 @@ function queueColumns(words: string): Column<QueueRow>[] {
             {queue.name}
           </Link>
           {queue.paused && <Badge tone="warn">{queue.active > 0 ? "draining" : "paused"}</Badge>}
-          {problem.weight >= 2 && (
-            <span
-              className="min-w-0 shrink truncate text-xs text-danger max-sm:w-full"
-              title={problem.reasons.join("; ")}
-            >
-              {problem.reasons.filter((reason) => !reason.startsWith("paused")).join("; ")}
-            </span>
+          {problem.isStuck && (
+            <span className="shrink-0 text-xs text-danger max-sm:w-full">{problem.reasons.join("; ")}</span>
           )}
         </span>
       ),
@@ -94,11 +104,14 @@ function queueColumns(words: string): Column<QueueRow>[] {
       id: "oldest",
       title: "Oldest",
       right: true,
-      cell: ({ queue }) =>
+      cell: ({ queue, problem }) =>
         queue.oldest_pending_at === null ? (
           <span className="text-ink-3">–</span>
         ) : (
-          <Age since={queue.oldest_pending_at} className="whitespace-nowrap" />
+          <Age
+            since={queue.oldest_pending_at}
+            className={cx("whitespace-nowrap", problem.isLate && "font-medium text-danger")}
+          />
         ),
     },
     {
@@ -171,7 +184,7 @@ function queueColumns(words: string): Column<QueueRow>[] {
       title: "Actions",
       silent: true,
       right: true,
-      className: "max-sm:absolute max-sm:top-2 max-sm:right-3",
+      className: "max-sm:absolute max-sm:top-0.5 max-sm:right-1",
       cell: ({ queue }) =>
         queue.paused ? (
           <IconButton

@@ -1,6 +1,6 @@
 /** The server wants a key. */
 
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { Button } from "@/components/button";
 import { Note } from "@/components/feedback";
 import { TextField } from "@/components/field";
@@ -13,6 +13,9 @@ import { useStore } from "@/lib/store";
 export function KeyPage() {
   const { key, refused } = useStore(auth);
   const [typed, setTyped] = useState("");
+  useEffect(() => {
+    document.title = "Sign in · Rookery";
+  }, []);
   return (
     <main className="flex min-h-dvh items-center justify-center p-4">
       <form

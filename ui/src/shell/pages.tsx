@@ -1,10 +1,14 @@
 /** What stands in for a page that is being loaded, that there is not, or that broke. */
 
 import type { ErrorComponentProps } from "@tanstack/react-router";
+import { useEffect, useRef } from "react";
 import { Button, ButtonLink } from "@/components/button";
 import { EmptyState, SkeletonRows } from "@/components/feedback";
 import { Page } from "@/components/layout";
-import { messageOf } from "@/lib/api";
+import { toast } from "@/components/toast";
+import { messageOf, send } from "@/lib/api";
+import { live } from "@/lib/live";
+import { useStore } from "@/lib/store";
 
 export function LoadingPage() {
   return (
@@ -36,8 +40,22 @@ export function MissingPage() {
   );
 }
 
-/** A page failed while it was drawn, or its files are those of an older server. */
+/** A page failed while it was drawn, or its file could not be loaded. It comes when the server is back. */
 export function LostPage({ error }: ErrorComponentProps) {
+  const isLive = useStore(live).kind === "live";
+  const wasGone = useRef(false);
+  useEffect(() => {
+    if (!isLive) wasGone.current = true;
+    else if (wasGone.current) location.reload();
+  }, [isLive]);
+  async function again() {
+    try {
+      await send("GET", "healthz");
+      location.reload();
+    } catch (fault) {
+      toast.bad(messageOf(fault));
+    }
+  }
   return (
     <Page title="Something went wrong">
       <div className="card" role="alert">
@@ -45,12 +63,12 @@ export function LostPage({ error }: ErrorComponentProps) {
           icon="warning"
           title="This page could not be shown"
           actions={
-            <Button look="primary" icon="retry" onClick={() => location.reload()}>
+            <Button look="primary" icon="retry" onClick={() => void again()}>
               Load it again
             </Button>
           }
         >
-          The server may have been updated while this window was open. ({messageOf(error)})
+          {messageOf(error)}
         </EmptyState>
       </div>
     </Page>

@@ -103,7 +103,7 @@ export function CommandPalette({ close }: { close: () => void }) {
               onPointerMove={() => setAt(place)}
               onClick={() => run(command)}
               className={cx(
-                "flex h-9 cursor-pointer items-center gap-2.5 rounded-lg px-2 text-sm",
+                "flex h-9 cursor-pointer items-center pointer-coarse:h-11 gap-2.5 rounded-lg px-2 text-sm",
                 place === chosen && "bg-accent-soft",
               )}
             >

@@ -24,6 +24,10 @@ function openPalette() {
   openDialog((close) => <CommandPalette close={close} />);
 }
 
+function openHelp() {
+  openDialog((close) => <ShortcutHelp close={close} />);
+}
+
 /** Into the queue that is looked at, if one is. */
 function enqueue() {
   const name = /\/queues\/([^/]+)$/.exec(location.pathname)?.[1];
@@ -52,11 +56,7 @@ function Frame() {
   const shortcuts = useMemo<Shortcut[]>(() => {
     const all: Shortcut[] = [
       { keys: "/", label: "Search", run: search },
-      {
-        keys: "?",
-        label: "This help",
-        run: () => openDialog((close) => <ShortcutHelp close={close} shortcuts={all} />),
-      },
+      { keys: "?", label: "Keyboard shortcuts", run: openHelp },
       { keys: "e", label: "Enqueue a job", run: enqueue },
       ...PLACES.map((place) => ({
         keys: place.keys,
@@ -98,13 +98,13 @@ function Frame() {
       >
         Skip to the page
       </button>
-      <aside className="sticky top-0 h-dvh w-56 shrink-0 border-line border-r max-lg:hidden">
+      <aside className="sticky top-0 h-dvh w-56 shrink-0 border-line border-r max-lg:hidden print:hidden">
         <Sidebar />
       </aside>
       {open && <Drawer close={() => setOpen(false)} />}
       <div className="flex min-w-0 flex-1 flex-col">
-        <header className="sticky top-0 z-20 border-line border-b bg-surface">
-          <div className="flex h-12 items-center gap-2 px-3 sm:px-6 lg:px-8">
+        <header className="sticky top-0 z-20 border-line border-b bg-surface print:hidden">
+          <div className="flex h-12 items-center gap-2 px-3 sm:px-6 lg:px-8 pointer-coarse:h-15">
             <IconButton
               icon="menu"
               label="Open navigation"
@@ -114,10 +114,12 @@ function Frame() {
             <button
               type="button"
               onClick={openPalette}
-              className="flex h-8 min-w-0 max-w-md flex-1 items-center gap-2 rounded-lg border border-line bg-sunken px-2.5 text-sm text-ink-3 hover:border-line-strong"
+              className="flex h-8 min-w-0 max-w-md flex-1 pointer-coarse:h-11 items-center gap-2 rounded-lg border border-line bg-sunken px-2.5 text-sm text-ink-3 hover:border-line-strong"
             >
               <Icon name="search" size={14} />
-              <span className="flex-1 truncate text-left">Search or run a command</span>
+              <span className="flex-1 truncate text-left">
+                Search<span className="max-sm:sr-only"> or run a command</span>
+              </span>
               <span className="flex gap-1 max-md:hidden" aria-hidden="true">
                 <Kbd>Ctrl</Kbd>
                 <Kbd>K</Kbd>
@@ -130,7 +132,7 @@ function Frame() {
                 icon="help"
                 label="Keyboard shortcuts"
                 className="max-sm:hidden"
-                onClick={() => openDialog((close) => <ShortcutHelp close={close} shortcuts={shortcuts} />)}
+                onClick={openHelp}
               />
               <Button look="primary" icon="plus" className="ml-1 max-sm:hidden" onClick={enqueue}>
                 Enqueue
@@ -188,7 +190,7 @@ function Drawer({ close }: { close: () => void }) {
       aria-label="Navigation"
       onCancel={close}
       onClick={(event) => event.target === ref.current && close()}
-      className="m-0 h-dvh max-h-none w-64 border-line border-r bg-surface text-ink"
+      className="m-0 h-dvh max-h-none w-72 border-line border-r bg-surface text-ink"
     >
       <Sidebar onGo={close} />
     </dialog>

@@ -24,7 +24,7 @@ export function Sidebar({ onGo }: { onGo?: () => void }) {
 
   return (
     <div className="flex h-full flex-col overflow-y-auto bg-surface px-3 py-3">
-      <Link to="/" onClick={onGo} className="mb-3 flex h-9 items-center gap-2.5 rounded-lg px-2">
+      <Link to="/" onClick={onGo} className="mb-3 flex h-9 shrink-0 items-center gap-2.5 rounded-lg px-2">
         <Rook />
         <span className="text-lg font-semibold tracking-tight">Rookery</span>
       </Link>
@@ -41,7 +41,7 @@ export function Sidebar({ onGo }: { onGo?: () => void }) {
                   activeOptions={{ exact: place.to === "/", includeSearch: false }}
                   activeProps={{ className: "bg-accent-soft text-accent", "aria-current": "page" }}
                   inactiveProps={{ className: "text-ink-2 hover:bg-hover hover:text-ink" }}
-                  className="flex h-8 items-center gap-2.5 rounded-lg px-2 text-sm font-medium"
+                  className="flex h-8 items-center gap-2.5 rounded-lg pointer-coarse:h-11 px-2 text-sm font-medium"
                 >
                   <Icon name={place.icon} />
                   <span className="flex-1 truncate">{place.label}</span>
@@ -72,7 +72,7 @@ export function Sidebar({ onGo }: { onGo?: () => void }) {
                   onClick={onGo}
                   activeOptions={{ exact: true, includeSearch: true }}
                   activeProps={{ className: "bg-hover text-ink" }}
-                  className="flex h-7 items-center gap-2.5 rounded-lg px-2 text-sm text-ink-2 hover:bg-hover hover:text-ink"
+                  className="flex h-7 items-center gap-2.5 rounded-lg pointer-coarse:h-11 px-2 text-sm text-ink-2 hover:bg-hover hover:text-ink"
                 >
                   <span className="inline-flex w-4 justify-center">
                     <StateMark state={state} />

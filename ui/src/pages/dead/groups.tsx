@@ -102,7 +102,7 @@ function Group({
           type="button"
           aria-expanded={isOpen}
           onClick={onToggle}
-          className="flex min-w-0 flex-1 basis-full items-start gap-2.5 rounded text-left sm:basis-0"
+          className="flex min-w-0 flex-1 basis-full items-start gap-2.5 rounded text-left pointer-coarse:min-h-11 sm:basis-0"
         >
           <Icon
             name="chevronRight"
@@ -139,7 +139,7 @@ function Group({
             </span>
           </span>
         </button>
-        <div className="flex shrink-0 items-center gap-1 max-sm:pl-7">
+        <div className="flex shrink-0 items-center gap-1 max-sm:pl-16.5">
           <Button small icon="retry" onClick={() => void act("retry", group, queue)}>
             Retry<span className="sr-only"> all jobs with this error</span>
           </Button>

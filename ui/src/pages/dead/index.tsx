@@ -40,7 +40,7 @@ export default function DeadPage() {
   return (
     <Page
       title="Dead letters"
-      about="Jobs that have failed for good. They stay until you retry or delete them, or their time is over."
+      about="Jobs that failed for good, until you retry or delete them."
       actions={
         <>
           {affected.length > 0 && (
@@ -51,10 +51,20 @@ export default function DeadPage() {
               onChange={(name) => change({ queue: name, ...FIRST_PAGE })}
             />
           )}
-          <Button icon="retry" disabled={total === 0} onClick={() => openBulk("retry", meant)}>
+          <Button
+            icon="retry"
+            className="max-sm:flex-1"
+            disabled={total === 0}
+            onClick={() => openBulk("retry", meant)}
+          >
             Retry all
           </Button>
-          <Button icon="trash" disabled={total === 0} onClick={() => openBulk("delete", meant)}>
+          <Button
+            icon="trash"
+            className="max-sm:flex-1"
+            disabled={total === 0}
+            onClick={() => openBulk("delete", meant)}
+          >
             Delete all
           </Button>
         </>

@@ -155,7 +155,7 @@ const COLUMNS: Column<JobSummary>[] = [
     cell: (job) => (
       <span
         title={job.hold_reason ?? undefined}
-        className={cx("block break-words sm:truncate", job.hold_reason ? "font-medium" : "text-ink-3")}
+        className={cx("block break-words sm:line-clamp-2", job.hold_reason ? "font-medium" : "text-ink-3")}
       >
         {job.hold_reason || "No reason was given"}
       </span>

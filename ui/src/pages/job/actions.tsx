@@ -1,4 +1,7 @@
-/** The buttons of a job's page. What its state forbids stays where it is and says why, so that nothing jumps under the pointer. */
+/**
+ * The buttons of a job's page. What its state forbids stays where it is and says why, so that nothing jumps under the pointer;
+ * only a phone has no room for that.
+ */
 
 import { useNavigate } from "@tanstack/react-router";
 import type { ReactNode } from "react";
@@ -108,7 +111,7 @@ function Action({
       aria-disabled={refusal !== null}
       title={refusal ?? undefined}
       onClick={refusal === null ? onClick : undefined}
-      className={cx(refusal !== null && "cursor-not-allowed opacity-50 hover:bg-surface")}
+      className={cx(refusal !== null && "cursor-not-allowed opacity-50 hover:bg-surface max-sm:hidden")}
     >
       {children}
     </Button>

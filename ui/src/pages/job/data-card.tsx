@@ -23,18 +23,16 @@ export function DataCard({ job }: { job: JobView }) {
   const text = job[chosen] as JsonText;
   return (
     <Card flush>
-      <div className="px-2 pt-1.5">
-        <Tabs
-          label="What is in the job"
-          chosen={chosen}
-          onChoose={(kind) => change({ data: kind === "payload" ? undefined : kind })}
-          tabs={kinds.map((kind): Tab => ({ id: kind, label: LABELS[kind], count: sizeOf(job[kind]!) }))}
-        >
-          <div className="px-2 pt-3 pb-4">
-            <Tree key={chosen} text={text} label={LABELS[chosen].toLowerCase()} />
-          </div>
-        </Tabs>
-      </div>
+      <Tabs
+        label="What is in the job"
+        chosen={chosen}
+        onChoose={(kind) => change({ data: kind === "payload" ? undefined : kind })}
+        tabs={kinds.map((kind): Tab => ({ id: kind, label: LABELS[kind], count: sizeOf(job[kind]!) }))}
+      >
+        <div className="p-4">
+          <Tree key={chosen} text={text} label={LABELS[chosen].toLowerCase()} />
+        </div>
+      </Tabs>
     </Card>
   );
 }

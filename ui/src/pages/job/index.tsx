@@ -60,14 +60,14 @@ function Shown({ job, isGone }: { job: JobView; isGone: boolean }) {
       title={`Job ${shortId(job.id)}`}
       heading={
         <span className="flex min-w-0 items-center gap-2">
-          <span className="truncate font-mono text-lg" title={job.id}>
+          <span className="truncate font-mono text-lg tracking-normal" title={job.id}>
             {job.id}
           </span>
           <CopyButton text={job.id} label="Copy the job's id" />
         </span>
       }
       about={
-        <span className="flex min-w-0 flex-wrap items-center gap-x-2 gap-y-1">
+        <span className="flex min-w-0 items-center gap-x-2 gap-y-1 max-sm:flex-wrap">
           <StatePill state={isGone ? "deleted" : job.state} />
           <span className="min-w-0 truncate">
             in{" "}

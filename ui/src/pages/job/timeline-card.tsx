@@ -8,7 +8,8 @@ import { formatAbsolute, formatDuration } from "@/lib/time";
 import { drawToScale, type Piece, type Span, type SpanKind, totalsOf } from "@/lib/timeline";
 import { useSpans } from "./use-spans";
 
-const STRIPES = "bg-[repeating-linear-gradient(135deg,currentColor_0_2px,transparent_2px_6px)]";
+const STRIPES =
+  "bg-warn-soft bg-[repeating-linear-gradient(135deg,color-mix(in_srgb,currentColor_55%,transparent)_0_1.5px,transparent_1.5px_7px)]";
 const DOTS = "bg-[radial-gradient(currentColor_1px,transparent_1px)] bg-size-[6px_6px] opacity-50";
 const LOOKS: Record<SpanKind, { word: string; fill: string }> = {
   waiting: { word: "Waiting", fill: "bg-pending opacity-45" },

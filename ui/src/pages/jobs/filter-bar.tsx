@@ -127,7 +127,7 @@ export function FilterBar({
         <div
           onClick={(event) => event.target === event.currentTarget && input.current?.focus()}
           className={cx(
-            "flex min-h-9 w-full cursor-text flex-wrap items-center gap-1.5 rounded-lg border bg-surface px-2.5 py-1 hover:border-ink-3 has-[input:focus-visible]:outline-2 has-[input:focus-visible]:-outline-offset-1 has-[input:focus-visible]:outline-accent",
+            "flex min-h-9 w-full pointer-coarse:min-h-11 cursor-text flex-wrap items-center gap-1.5 rounded-lg border bg-surface px-2.5 py-1 hover:border-ink-3 has-[input:focus-visible]:outline-2 has-[input:focus-visible]:-outline-offset-1 has-[input:focus-visible]:outline-accent",
             fault ? "border-danger" : "border-line-strong",
           )}
         >
@@ -263,7 +263,7 @@ function Offers({
             onPointerDown={(event) => event.preventDefault()}
             onClick={() => onTake(offer)}
             className={cx(
-              "flex min-h-8 cursor-pointer items-center gap-3 rounded-md px-2 py-1 text-sm",
+              "flex min-h-8 cursor-pointer items-center pointer-coarse:min-h-11 gap-3 rounded-md px-2 py-1 text-sm",
               place === chosen && "bg-accent-soft",
             )}
           >

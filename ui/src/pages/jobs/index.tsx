@@ -21,7 +21,6 @@ import {
   writeFilter,
 } from "@/lib/filters";
 import { encodeBody } from "@/lib/json";
-import { plural } from "@/lib/numbers";
 import { serverUrl } from "@/lib/place";
 import { pythonSearch } from "@/lib/python";
 import { queries } from "@/lib/queries";
@@ -41,7 +40,6 @@ export default function JobsPage() {
   const search = useJobSearch(filter);
   const [columns, chooseColumns] = useColumns();
   const known = useKnown(search.data?.jobs ?? []);
-  const queues = useQuery(queries.queues()).data;
   useDefaultView();
 
   function look(wanted: JobFilter) {
@@ -53,7 +51,6 @@ export default function JobsPage() {
   return (
     <Page
       title="Jobs"
-      about={queues && `in ${plural(queues.length, "queue")}`}
       actions={
         <>
           <Views />

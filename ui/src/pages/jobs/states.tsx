@@ -1,11 +1,10 @@
 /** The states with how many jobs are in each; any number of them can be chosen. */
 
 import { useQuery } from "@tanstack/react-query";
-import { cx } from "@/components/cx";
-import { StateMark } from "@/components/states";
+import { STRIP, StripCount, stripItem } from "@/components/states";
 import { isNarrow } from "@/lib/filter-words";
 import { type JobFilter, STATES, type State, toRequest } from "@/lib/filters";
-import { formatCount, formatShort } from "@/lib/numbers";
+import { formatCount } from "@/lib/numbers";
 import { queries } from "@/lib/queries";
 
 /** Counting takes a search for each state: that is done where one search takes no longer than this. */
@@ -43,28 +42,20 @@ export function StateRow({
   const counts = useCounts(filter, duration);
   const all = counts && STATES.reduce((sum, state) => sum + counts[state], 0);
   return (
-    <div
-      role="group"
-      aria-label="States"
-      className="card flex gap-1 overflow-x-auto p-1.5 [scrollbar-width:none] sm:flex-wrap"
-    >
-      <Choice isChosen={filter.states.length === 0} count={all} onClick={() => onChange([])}>
-        All
-      </Choice>
+    <div role="group" aria-label="States" className={STRIP}>
+      <Choice state="All" isChosen={filter.states.length === 0} count={all} onClick={() => onChange([])} />
       {STATES.map((state) => {
         const isChosen = filter.states.includes(state);
         return (
           <Choice
             key={state}
+            state={state}
             isChosen={isChosen}
             count={counts?.[state]}
             onClick={() =>
               onChange(STATES.filter((one) => (one === state ? !isChosen : filter.states.includes(one))))
             }
-          >
-            <StateMark state={state} />
-            {state}
-          </Choice>
+          />
         );
       })}
     </div>
@@ -72,15 +63,15 @@ export function StateRow({
 }
 
 function Choice({
+  state,
   isChosen,
   count,
   onClick,
-  children,
 }: {
+  state: State | "All";
   isChosen: boolean;
   count: number | undefined;
   onClick: () => void;
-  children: React.ReactNode;
 }) {
   return (
     <button
@@ -88,15 +79,9 @@ function Choice({
       aria-pressed={isChosen}
       onClick={onClick}
       title={count === undefined ? undefined : formatCount(count)}
-      className={cx(
-        "inline-flex h-8 shrink-0 items-center gap-2 rounded-md px-2.5 text-sm outline-offset-[-2px]",
-        isChosen ? "bg-accent-soft text-ink" : "text-ink-2 hover:bg-hover hover:text-ink",
-      )}
+      className={stripItem(isChosen)}
     >
-      {children}
-      <b className={count ? "font-semibold text-ink" : "font-normal text-ink-3"}>
-        {count === undefined ? "–" : formatShort(count)}
-      </b>
+      <StripCount state={state} count={count} />
     </button>
   );
 }

@@ -9,7 +9,7 @@ import { RANGES } from "@/lib/ranges";
 import { Failures } from "@/queues/failures";
 import { FirstJob } from "@/queues/first-job";
 import { RangePicker, useRange } from "@/queues/range-picker";
-import { QueueTable, queueRows } from "@/queues/table";
+import { Attention, QueueTable, queueRows } from "@/queues/table";
 import { ThroughputChart } from "@/queues/throughput-chart";
 import { ClusterPanel } from "./cluster";
 import { Summary } from "./summary";
@@ -25,20 +25,11 @@ export default function OverviewPage() {
   const figures = useQuery(queries.figures({ minutes, step })).data ?? [];
   const now = useNow(30_000);
   const rows = queueRows(queues.data ?? [], figures, step, now);
-  const troubled = rows.filter((row) => row.problem.weight >= 2).length;
 
   return (
     <Page
       title="Overview"
-      about={
-        queues.data &&
-        queues.data.length > 0 &&
-        (troubled > 0 ? (
-          <span className="text-danger">{plural(troubled, "queue needs", "queues need")} attention</span>
-        ) : (
-          "All queues are well"
-        ))
-      }
+      about={queues.data && queues.data.length > 0 && <Attention rows={rows} />}
       actions={<RangePicker />}
     >
       <Summary queues={queues.data} figures={figures} range={range} />

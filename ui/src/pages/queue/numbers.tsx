@@ -1,27 +1,15 @@
 /** A queue's counts and limits. The limits can be changed where they stand. */
 
 import { Link } from "@tanstack/react-router";
-import { cx } from "@/components/cx";
 import { Figure, Figures } from "@/components/layout";
-import { StateMark } from "@/components/states";
+import { STRIP, StripCount, stripItem } from "@/components/states";
 import { Age } from "@/components/time";
-import type { State } from "@/lib/filters";
-import { formatCount, formatRate, formatShort, plural } from "@/lib/numbers";
+import { STATES } from "@/lib/filters";
+import { formatCount, formatRate, plural } from "@/lib/numbers";
 import type { QueueFigures, QueueView } from "@/lib/records";
 import { param, useParams } from "@/lib/url";
 import { openConcurrency, openThrottle } from "@/queues/actions";
 import { DrainText, drainNote, drainOf, rateLimitOf } from "@/queues/words";
-
-const COUNTS: State[] = [
-  "pending",
-  "active",
-  "completed",
-  "dead",
-  "retrying",
-  "scheduled",
-  "held",
-  "cancelled",
-];
 
 export function QueueNumbers({
   queue,
@@ -68,8 +56,8 @@ export function QueueNumbers({
           note={figures?.unique_locks === 1 ? "active lock" : "active locks"}
         />
       </Figures>
-      <nav aria-label="Jobs of this queue by state" className="card flex flex-wrap gap-x-1 gap-y-1 p-1.5">
-        {COUNTS.map((state) => (
+      <nav aria-label="Jobs of this queue by state" className={STRIP}>
+        {STATES.map((state) => (
           <Link
             key={state}
             to="."
@@ -84,16 +72,9 @@ export function QueueNumbers({
             resetScroll={false}
             aria-current={state === chosen || undefined}
             title={`${formatCount(queue[state])} ${state}`}
-            className={cx(
-              "inline-flex h-8 items-center gap-2 rounded-md px-2.5 text-sm",
-              state === chosen ? "bg-accent-soft text-ink" : "text-ink-2 hover:bg-hover hover:text-ink",
-            )}
+            className={stripItem(state === chosen)}
           >
-            <StateMark state={state} />
-            {state}
-            <b className={queue[state] === 0 ? "font-normal text-ink-3" : "font-semibold text-ink"}>
-              {formatShort(queue[state])}
-            </b>
+            <StripCount state={state} count={queue[state]} />
           </Link>
         ))}
       </nav>

@@ -4,12 +4,11 @@ import { EmptyState, NotYet } from "@/components/feedback";
 import { TextField } from "@/components/field";
 import { Card, Page } from "@/components/layout";
 import { useNow } from "@/components/time";
-import { plural } from "@/lib/numbers";
 import { queries } from "@/lib/queries";
 import { RANGES } from "@/lib/ranges";
 import { param, useParams } from "@/lib/url";
 import { FirstJob } from "@/queues/first-job";
-import { QueueTable, queueRows } from "@/queues/table";
+import { Attention, QueueTable, queueRows } from "@/queues/table";
 
 /** All queues, those with problems first. */
 export default function QueuesPage() {
@@ -23,13 +22,13 @@ export default function QueuesPage() {
   const found = rows.filter((row) => row.queue.name.toLowerCase().includes(text.trim().toLowerCase()));
 
   return (
-    <Page title="Queues" about={queues.data && plural(queues.data.length, "queue")}>
+    <Page title="Queues" about={queues.data && queues.data.length > 0 && <Attention rows={rows} />}>
       <Card
         flush
         title="All queues"
         about={text ? `${found.length} of ${rows.length}` : `figures of ${words}`}
         actions={
-          <div className="w-56" data-search>
+          <div className="w-full sm:w-56" data-search>
             <TextField
               label="Find a queue"
               bare

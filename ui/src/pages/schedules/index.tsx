@@ -96,7 +96,7 @@ const COLUMNS: Column<ScheduleView>[] = [
       const words = describeCron(schedule.cron);
       return (
         <>
-          <span className="block truncate">
+          <span className="block truncate" title={words ?? undefined}>
             {words ?? <code className="font-mono text-xs">{schedule.cron}</code>}
           </span>
           <span className="block truncate text-ink-3 text-xs">
@@ -133,7 +133,7 @@ const COLUMNS: Column<ScheduleView>[] = [
     id: "rules",
     title: "Overlap · missed",
     desktop: true,
-    className: "whitespace-nowrap max-lg:hidden",
+    className: "whitespace-nowrap max-2xl:hidden",
     cell: (schedule) => (
       <span className="text-ink-2">
         {schedule.overlap} · {schedule.missed}

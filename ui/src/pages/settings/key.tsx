@@ -20,20 +20,18 @@ function use(key: string | null): void {
 export function KeyCard() {
   const { key } = useStore(auth);
   return (
-    <Card title="API key" about="kept in this window only, until you close it">
+    <Card
+      title="API key"
+      actions={key === null ? <Badge>no key</Badge> : <Badge tone="good">key in use</Badge>}
+    >
       <div className="flex flex-wrap items-center gap-x-3 gap-y-2 text-sm">
         {key === null ? (
-          <>
-            <Badge>no key</Badge>
-            <p className="min-w-0 flex-1 basis-52 text-ink-2">
-              The server answers without one. Give a key to see what it may see, such as its namespace.
-            </p>
-          </>
+          <p className="min-w-0 flex-1 basis-52 text-ink-2">
+            The server answers without one. With a key you see what it may see, such as its namespace; it is
+            kept until you close this window.
+          </p>
         ) : (
-          <>
-            <Badge tone="good">key in use</Badge>
-            <p className="min-w-0 flex-1 basis-52 font-mono text-ink-2 text-xs">{masked(key)}</p>
-          </>
+          <p className="min-w-0 flex-1 basis-52 font-mono text-ink-2 text-xs">{masked(key)}</p>
         )}
         <div className="flex gap-2">
           <Button icon="key" onClick={() => openDialog((close) => <KeyDialog close={close} />)}>

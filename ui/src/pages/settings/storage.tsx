@@ -42,9 +42,11 @@ export function Storage() {
           {cluster && (
             <>
               <Fact label="Log position">{formatCount(cluster.applied_index)}</Fact>
-              <Fact label="A batch of writes takes" note="half of them, and 99 of 100">
+              <Fact label="A batch of writes takes">
                 {formatFine(cluster.apply_time_hist.p50)}
-                <span className="ml-2 font-normal text-ink-3">{formatFine(cluster.apply_time_hist.p99)}</span>
+                <span className="ml-2 font-normal text-ink-3">
+                  p50 · {formatFine(cluster.apply_time_hist.p99)} p99
+                </span>
               </Fact>
             </>
           )}

@@ -198,7 +198,7 @@ function LastDelivery({ webhook }: { webhook: WebhookView }) {
 const SHOWN = 3;
 
 function Few({ names, all }: { names: string[]; all: string }) {
-  if (names.length === 0) return <span className="text-ink-3">{all}</span>;
+  if (names.length === 0) return <span className="whitespace-nowrap text-ink-3">{all}</span>;
   return (
     <span className="block truncate text-ink-2" title={names.join(", ")}>
       {names.slice(0, SHOWN).join(", ")}
