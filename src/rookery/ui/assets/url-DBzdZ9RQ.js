@@ -1,1 +1,0 @@
-import{a as e,i as t}from"./params-DleRDjpu.js";import{D as n,T as r}from"./numbers-BdtNBQWQ.js";var i=n(r(),1);function a(){let n=e({strict:!1}),r=t();return[n,(0,i.useCallback)((e,t={})=>{r({to:`.`,search:(n=>({...t.clear?{}:n,...e})),replace:!t.push,resetScroll:!1})},[r])]}export{a as t};
