@@ -160,6 +160,14 @@ def test_a_filter_may_look_into_payloads_and_errors(api: Api, queue: str) -> Non
     assert api.job(dead)["state"] == "pending"
 
 
+def test_all_that_depends_on_a_job_can_be_acted_on(api: Api, queue: str) -> None:
+    first = api.enqueue(queue)
+    waiting = [api.enqueue(f"{queue}-{number}", depends_on=[first]) for number in range(3)]
+
+    assert bulk(api, "cancel", filter={"depends_on": first})["affected"] == 3
+    assert [api.job(job_id)["state"] for job_id in (first, *waiting)] == ["pending"] + ["cancelled"] * 3
+
+
 def test_matches_in_other_states_are_skipped(api: Api, queue: str) -> None:
     start_job(api, queue)
     enqueue_many(api, queue, 2)

@@ -209,6 +209,17 @@ def test_a_job_cannot_depend_on_one_of_another_namespace(ours: Tenant, theirs: T
     assert_refused(answer, 400, "VALIDATION_ERROR", "depends_on")
 
 
+def test_who_depends_on_a_job_is_told_in_its_namespace(ours: Tenant, theirs: Tenant, api: Api, queue: str) -> None:
+    first = ours.enqueue(queue)
+    waits = ours.enqueue(queue, depends_on=[first])
+
+    def found(caller: Any) -> list[str]:
+        return [job["id"] for job in caller.post("/jobs/search", {"depends_on": first}).json()["jobs"]]
+
+    assert found(ours) == found(api) == [waits]
+    assert found(theirs) == []
+
+
 def test_a_chain_stays_in_its_namespace(ours: Tenant, theirs: Tenant, api: Api, queue: str) -> None:
     chain = {
         "steps": [{"queue": queue}, {"queue": f"{queue}-2"}],

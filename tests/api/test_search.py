@@ -310,6 +310,32 @@ def test_jobs_are_found_by_what_ties_them_together(api: Api, queue: str) -> None
         assert len(ids(api, queue=queue, **{field: ""})) == 2
 
 
+def test_jobs_are_found_by_what_they_depend_on_also_when_they_wait_no_longer(api: Api, queue: str) -> None:
+    first, second = api.enqueue(queue), api.enqueue(queue)
+    both = api.enqueue(f"{queue}-after", depends_on=[first, second])
+    one = api.enqueue(queue, depends_on=[second])
+    assert ids(api, depends_on=first) == [both]
+    assert ids(api, depends_on=second) == [both, one]
+    assert ids(api, depends_on=second, queue=queue, state="pending") == [one]
+    assert ids(api, depends_on=one) == ids(api, depends_on="job_none") == ids(api, depends_on=second[:-1]) == []
+    assert len(ids(api, queue=queue, depends_on="")) == 3
+
+    for _ in range(2):
+        api.post(f"/ack/{claim(api, queue)['job_id']}")
+    assert ids(api, depends_on=first) == [both]
+    late = api.enqueue(queue, depends_on=[first])
+    assert ids(api, depends_on=first) == [both, late]
+    api.delete(f"/jobs/{both}")
+    assert ids(api, depends_on=first) == [late]
+    api.delete(f"/jobs/{first}")
+    assert ids(api, depends_on=first) == [late]
+
+
+@pytest.mark.parametrize(("given", "code"), [(["job_1"], "PARSE_ERROR"), ("j" * 4097, "VALIDATION_ERROR")])
+def test_a_dependency_to_search_by_is_one_id(api: Api, given: Any, code: str) -> None:
+    assert_refused(api.post("/jobs/search", {"depends_on": given}), 400, code, "depends_on")
+
+
 def test_a_batch_has_its_jobs(api: Api, queue: str) -> None:
     batch = api.post("/enqueue/batch", {"jobs": [{"queue": queue}] * 3, "batch": {}}).json()
     api.enqueue(queue)

@@ -1,8 +1,10 @@
 """The page of one job in a real browser: what it shows, what it does, and what the API says then."""
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -312,6 +314,113 @@ def test_relations_are_links_for_the_keyboard(api: Api, queue: str, show: Callab
     page.wait_for_url(f"**/ui/jobs/{first}")
     expect(fact(page, "State")).to_contain_text("completed")
     expect(fact(page, "Chain")).to_contain_text("step 1 of 3")
+
+
+def graph_of(page: Page) -> Any:
+    return page.get_by_role("group", name="Jobs that belong together")
+
+
+def test_who_waits_for_a_job_is_shown_before_and_after_it_has_completed(
+    api: Api, queue: str, show: Callable[[str], Page]
+) -> None:
+    first = api.enqueue(queue)
+    waiting = [api.enqueue(f"{queue}.after", depends_on=[first]) for _ in range(7)]
+    page = show(first)
+    boxes = graph_of(page).get_by_role("listitem")
+    expect(boxes).to_have_count(6)
+    expect(boxes.nth(1)).to_contain_text("waits for this")
+    api.fetch(queue)
+    api.post(f"/ack/{first}", {})
+    expect(boxes.nth(1)).to_contain_text("waited for this")
+    expect(boxes.last).to_contain_text("3 more")
+    boxes.last.get_by_role("link").click()
+    page.wait_for_url(f"**/ui/jobs?depends_on={first}")
+    expect(page.get_by_role("button", name=f"Change depends on {first}", exact=True)).to_be_visible()
+    rows = page.get_by_role("table", name="Jobs").locator("tbody tr")
+    expect(rows).to_have_count(len(waiting))
+    rows.first.get_by_role("link").first.click()
+    expect(graph_of(page).get_by_role("listitem")).to_have_text([re.compile("dependency"), re.compile("this job")])
+
+
+def test_all_that_a_job_waits_for_can_be_seen(api: Api, queue: str, show: Callable[[str], Page]) -> None:
+    first = [api.enqueue(f"{queue}.first") for _ in range(9)]
+    gone = first[1]
+    page = show(api.enqueue(queue, depends_on=first))
+    boxes = graph_of(page).get_by_role("listitem")
+    expect(boxes).to_have_count(6)
+    graph_of(page).get_by_role("button", name="5 more").click()
+    expect(boxes).to_have_count(10)
+    expect(boxes.nth(8).get_by_role("link")).to_have_attribute("href", re.compile(first[8]))
+    api.delete(f"/jobs/{gone}")
+    expect(boxes.nth(1)).to_contain_text("deleted")
+    expect(boxes.nth(1).get_by_role("link")).to_have_count(0)
+
+
+def test_a_job_is_found_among_its_batch_its_parent_and_its_children(
+    api: Api, queue: str, show: Callable[[str], Page]
+) -> None:
+    parent = api.enqueue(f"{queue}.parent")
+    jobs = [{"queue": queue, "parent_id": parent}] * 2
+    batch = api.post("/enqueue/batch", {"jobs": jobs, "batch": {"callback_queue": f"{queue}.done"}}).json()
+    job_id = batch["job_ids"][0]
+    for _ in range(6):
+        api.enqueue(f"{queue}.child", parent_id=job_id, depends_on=[job_id])
+    page = show(job_id)
+    boxes = graph_of(page).get_by_role("listitem")
+    roles = ["parent", "this job", "batch", "when all have ended", *["child, waits for this"] * 4]
+    expect(boxes).to_have_text([re.compile(word) for word in (*roles, "children2 more", "wait for this2 more")])
+    for job in batch["job_ids"]:
+        api.fetch(queue)
+        api.post(f"/ack/{job}", {})
+    expect(boxes.nth(2)).to_contain_text("2 of 2 ended")
+    expect(boxes.nth(3).get_by_role("link")).to_have_attribute("href", re.compile(f"/queues/{queue}.done"))
+    boxes.nth(8).get_by_role("link").click()
+    page.wait_for_url(f"**/ui/jobs?parent={job_id}")
+    expect(page.get_by_role("table", name="Jobs").locator("tbody tr")).to_have_count(6)
+
+
+def test_a_chain_that_failed_leads_to_its_handler(api: Api, queue: str, show: Callable[[str], Page]) -> None:
+    steps = [{"queue": f"{queue}.{number}"} for number in range(4)]
+    chain = {"steps": steps, "on_exit": {"queue": f"{queue}.end"}, "on_failure": {"queue": f"{queue}.alarm"}}
+    job_id = api.enqueue(f"{queue}.0", chain=chain)
+    page = show(job_id)
+    boxes = graph_of(page).get_by_role("listitem")
+    expect(boxes).to_have_text([re.compile(word) for word in ("step 1 of 4", "step 2", "step 3", "later1 more")])
+    api.fetch(f"{queue}.0")
+    api.post(f"/fail/{job_id}", {"error": "boom", "end": "dead"})
+    expect(boxes).to_have_text([re.compile("step 1 of 4"), re.compile(f"a step died.*{queue}.alarm")])
+
+
+def test_a_phone_shows_the_jobs_that_belong_together_in_a_list(
+    api: Api, queue: str, open_window: Callable[..., Page]
+) -> None:
+    first = api.enqueue(f"{queue}.first")
+    job_id = api.enqueue(queue, depends_on=[first])
+    api.enqueue(f"{queue}.after", depends_on=[job_id])
+    page = open_window(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    page.goto(f"{api.server.url}/ui/jobs/{job_id}")
+    boxes = graph_of(page).get_by_role("listitem")
+    expect(boxes).to_have_text([re.compile(word) for word in ("dependency", "this job", "waits for this")])
+    places = [box.bounding_box() for box in boxes.all()]
+    assert all(place["x"] >= 0 and place["x"] + place["width"] <= 390 for place in places)
+    assert all(upper["y"] + upper["height"] < lower["y"] for upper, lower in pairwise(places))
+
+
+def test_of_a_long_chain_the_job_itself_is_in_sight(api: Api, queue: str, show: Callable[[str], Page]) -> None:
+    steps = [{"queue": f"{queue}.{number}"} for number in range(12)]
+    job_id = api.enqueue(f"{queue}.0", chain={"steps": steps})
+    for number in range(6):
+        api.fetch(f"{queue}.{number}")
+        api.post(f"/ack/{job_id}", {})
+        job_id = api.post("/jobs/search", {"queue": f"{queue}.{number + 1}"}).json()["jobs"][0]["id"]
+    page = show(job_id)
+    own = graph_of(page).locator("[aria-current]")
+    expect(own).to_contain_text("step 7 of 12")
+    box, frame = own.bounding_box(), graph_of(page).bounding_box()
+    assert frame["x"] < box["x"]
+    assert box["x"] + box["width"] < frame["x"] + frame["width"]
+    graph_of(page).get_by_role("link", name="earlier").click()
+    page.wait_for_url("**/ui/jobs?chain=*")
 
 
 @pytest.mark.complains("status of 404")

@@ -82,6 +82,21 @@ def test_a_queue_is_completed_as_one_types(api: Api, queue: str, visit: Callable
     assert address(page) == {"queue": [queue]}
 
 
+def test_jobs_are_found_by_a_job_in_sight_that_they_depend_on(api: Api, queue: str, visit: Callable[..., Page]) -> None:
+    first = api.enqueue(queue)
+    waiting = api.enqueue(f"{queue}.after", depends_on=[first])
+    page = visit("/jobs", queue=queue)
+    expect(rows(page)).to_have_count(1)
+    box(page).press_sequentially("depends_on:")
+    option(page, f"depends on {first}").click()
+    expect(chip(page, f"depends on {first}")).to_be_visible()
+    expect(page.get_by_text("No job matches")).to_be_visible()
+    page.get_by_role("button", name=f"Remove queue is {queue}").click()
+    expect(rows(page)).to_have_count(1)
+    expect(rows(page)).to_have_attribute("data-row", waiting)
+    assert address(page) == {"depends_on": [first]}
+
+
 def test_a_field_is_chosen_from_the_list_and_then_its_value(api: Api, queue: str, visit: Callable[..., Page]) -> None:
     api.enqueue(queue, {"n": 1}, tags={"tenant": "acme"})
     found = api.enqueue(queue, {"n": 2}, tags={"tenant": "globex", "size": 5})

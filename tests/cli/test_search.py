@@ -100,7 +100,7 @@ def test_every_filter_reaches_the_server(do: Do, api: Api, queue: str) -> None:
     done = finish_job(api, queue, unique_key="k", parent_id="job_p")
     active = str(start_job(api, queue, payload={"n": 1}, expire_after="1h")["job_id"])
     later = api.enqueue(queue, scheduled_at=FAR_FUTURE, tags={"team": "x"})
-    high = api.enqueue(queue, priority="high")
+    high = api.enqueue(queue, priority="high", depends_on=[done])
 
     assert set(found(do, *q)) == {dead, done, active, later, high}
     for arguments, expected in [
@@ -136,6 +136,7 @@ def test_every_filter_reaches_the_server(do: Do, api: Api, queue: str) -> None:
         (["--parent-id", "job_p"], {done}),
         (["--batch-id", "batch_x"], set()),
         (["--chain-id", "chn_x"], set()),
+        (["--depends-on", done], {high}),
         (["--job-id-prefix", active], {active}),
     ]:
         assert set(found(do, *q, *arguments)) == expected, arguments

@@ -119,6 +119,9 @@ def test_jobs_are_found_by_anything(client: Any, queue: str) -> None:
     ):
         assert [found.id for found in client.search(queue=queue, **filters)] == [job.job_id], filters
     assert client.count(queue=queue, error_contains="x") == 0
+    waiting = client.enqueue(f"{queue}-after", depends_on=[job])
+    for first in (job, job.job_id):
+        assert [found.id for found in client.search(depends_on=first)] == [waiting.job_id]
 
 
 def test_a_filter_that_there_is_not_is_refused(client: Any) -> None:

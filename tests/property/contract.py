@@ -54,6 +54,7 @@ class Job:
     unique_key: str | None = None
     batch: str | None = None
     is_counted: bool = False
+    depends_on: list[str] = field(default_factory=list)
     waits_for: set[int] = field(default_factory=set)
     was_completed: bool = False
     chain: Chain | None = None
@@ -171,6 +172,7 @@ class World:
         job.state = "pending" if job.scheduled_at is None else "scheduled"
         job.expire_at = None if job.expire_after is None else self.now + job.expire_after
         job.batch = batch
+        job.depends_on = wish.depends_on
         job.waits_for = {self.jobs[other].seq for other in wish.depends_on if not self.jobs[other].was_completed}
         self.add(job)
         return job.state

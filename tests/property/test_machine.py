@@ -512,6 +512,14 @@ class Lives(RuleBasedStateMachine):
         assert errors == {job.id: job.errors for job in self.world.jobs.values() if job.errors}
 
     @invariant()
+    def what_a_job_depends_on_is_kept_as_long_as_the_job(self) -> None:
+        jobs = self.world.jobs.values()
+        kept = self.rows("SELECT id, job FROM named_dependency ORDER BY job, id")
+        assert kept == sorted(((id, job.seq) for job in jobs for id in job.depends_on), key=lambda row: row[::-1])
+        waits = self.rows("SELECT dependency, dependent FROM dependency ORDER BY dependent, dependency")
+        assert waits == [(id, job.seq) for job in sorted(jobs, key=lambda job: job.seq) for id in sorted(job.waits_for)]
+
+    @invariant()
     def counts_equal_a_recount(self) -> None:
         states = ["pending", "active", "held", "completed", "dead", "scheduled", "retrying", "cancelled"]
         recount = ", ".join(f"(SELECT count(*) FROM job WHERE queue = queue.id AND state = '{s}')" for s in states)

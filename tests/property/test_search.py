@@ -152,6 +152,8 @@ PAYLOADS = [
     '"x"',
 ]
 TAGS = [None, "{}", '{"t":"x"}', '{"t":"x","n":1}', '{"n":1.0,"b":true}', '{"n":"1"}', '{"b":null,"t":"y"}']
+WAITS = ("pending", "held", "cancelled", "scheduled")
+"""The states of jobs that nobody claims: they may depend on jobs that have not completed."""
 STEP = 1000
 
 
@@ -168,6 +170,7 @@ def job_specs(draw: st.DrawFn) -> dict[str, Any]:
         "unique_key": draw(st.sampled_from([None, None, "k", "l"])),
         "parent_id": draw(st.sampled_from([None, "p1"])),
         "chain_id": draw(st.sampled_from([None, "c1"])),
+        "depends_on": draw(st.none() | st.lists(st.sampled_from("abc"), min_size=1, unique=True)),
         "in_batch": draw(st.booleans()),
         "expire_after": draw(st.sampled_from([None, "1h", "2h"])),
         "error": draw(st.sampled_from(["Boom", "timed out\0late", "50% É", "Boom\nat line 1"])),
@@ -191,6 +194,7 @@ def filters(draw: st.DrawFn) -> JobFilter:
         "unique_key": st.sampled_from(["k", "none"]),
         "parent_id": st.sampled_from(["p1", "none"]),
         "chain_id": st.sampled_from(["c1", "none"]),
+        "depends_on": st.sampled_from(["a", "b", "none"]),
         "worker_id": st.sampled_from(["w1", "none"]),
         "has_errors": st.booleans(),
         "error_contains": st.sampled_from(["boom", "É", "%", "\0LATE", "o"]),
@@ -209,10 +213,13 @@ def make_job(bench: Workbench, spec: dict[str, Any]) -> None:
     """Add a job and bring it into its state, if nothing speaks against it."""
     bench.advance(spec["wait"] * STEP)
     state = spec["state"]
+    there = {id for (id,) in bench.rows("SELECT id FROM job WHERE was_completed OR ?", state in WAITS)}
+    depends_on = [id for id in spec["depends_on"] or () if id in there] or None
     job = NewJob(
         max_retries=2 if state == "retrying" else 1,
         scheduled_at=bench.now + 10**9 if state == "scheduled" else None,
-        **{field: spec[field] for field in spec if field not in ("state", "wait", "in_batch", "error")},
+        depends_on=depends_on,
+        **{field: spec[field] for field in spec if field not in ("state", "wait", "in_batch", "error", "depends_on")},
     )
     enqueued = bench.do(Enqueue(jobs=[job], batch=NewJobBatch() if spec["in_batch"] else None))
     if not hasattr(enqueued, "jobs") or enqueued.jobs[0].status != "pending":
@@ -270,6 +277,7 @@ def is_wanted(job: dict[str, Any], wanted: JobFilter, namespace: str) -> bool:
         wanted.attempt_max is None or job["attempt"] <= wanted.attempt_max,
         wanted.has_errors is None or wanted.has_errors == bool(job["errors"]),
         wanted.job_id_prefix is None or job["id"].startswith(wanted.job_id_prefix),
+        wanted.depends_on is None or wanted.depends_on in json.loads(job["depends_on"] or "[]"),
         wanted.error_matches is None or line_matches(wanted.error_matches, (job["errors"] or [""])[-1]),
         wanted.error_contains is None or any(lower(wanted.error_contains) in lower(error) for error in job["errors"]),
     ]

@@ -2,7 +2,8 @@
 
 import pytest
 
-from rookery.engine.ops import CHUNK, Cancel, Delete, Enqueue, Enqueued, Hold, NewJob, Refusal, Retry
+from rookery.engine.ops import CHUNK, Cancel, Delete, Enqueue, Enqueued, Hold, NewJob, Purge, Refusal, Retry
+from rookery.store.search import JobFilter, Order, search
 from tests.unit.workbench import Workbench, kind_of, plain
 
 
@@ -224,3 +225,65 @@ def test_a_job_with_many_dependencies_waits_for_the_last(bench: Workbench) -> No
 
     bench.run("first")
     assert bench.claimed_ids() == [job_id]
+
+
+# --- who depends on a job
+
+
+def dependents(bench: Workbench, job_id: str) -> list[str]:
+    """The jobs that depend on this one, oldest first."""
+    order = Order(is_descending=False)
+    return [id for _, id, _ in search(bench.machine._db, JobFilter(depends_on=job_id), "default", order, 10).rows]
+
+
+def test_who_depends_on_a_job_is_known_from_the_start_and_when_it_has_completed(bench: Workbench) -> None:
+    first = bench.add("first")
+    waiting = bench.add(depends_on=[first])
+    assert dependents(bench, first) == [waiting]
+
+    bench.run("first")
+    assert dependents(bench, first) == [waiting]
+    ready = bench.add(depends_on=[first])
+    bench.run()
+    assert dependents(bench, first) == [waiting, ready]
+
+
+def test_who_depends_on_a_job_is_known_when_it_is_gone(bench: Workbench) -> None:
+    first = bench.add("first")
+    waiting = bench.add(depends_on=[first])
+    bench.do(Delete(job_id=first))
+
+    assert dependents(bench, first) == [waiting]
+
+
+def test_a_duplicate_that_was_not_added_depends_on_nothing(bench: Workbench) -> None:
+    first = bench.add("first")
+    holder = bench.add(unique_key="k")
+    for conflict in ("keep", "replace"):
+        assert bench.add(unique_key="k", on_conflict=conflict, depends_on=[first]) == holder
+
+    assert dependents(bench, first) == []
+
+
+def test_a_refused_job_depends_on_nothing(bench: Workbench) -> None:
+    first = bench.add("first")
+    bench.enqueue(NewJob(queue="q", depends_on=[first]), NewJob(queue="q", id=first))
+
+    assert dependents(bench, first) == []
+
+
+@pytest.mark.parametrize("gone", ["deleted", "purged"])
+def test_what_a_job_depended_on_goes_with_the_job(bench: Workbench, gone: str) -> None:
+    first, second = bench.add("first"), bench.add("first")
+    job_ids = [bench.add(depends_on=[first, second]) for _ in range(2)]
+    for queue in ("first", "first", "q"):
+        bench.run(queue)
+    if gone == "deleted":
+        bench.do(Delete(job_id=job_ids[0]))
+    else:
+        bench.advance(1)
+        bench.do(Purge(before=bench.now))
+
+    assert dependents(bench, first) == dependents(bench, second) == [job_ids[1]]
+    bench.do(Delete(job_id=job_ids[1]))
+    assert bench.rows("SELECT count(*) FROM named_dependency") == [(0,)]

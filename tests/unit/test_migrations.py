@@ -111,8 +111,11 @@ def test_a_store_of_the_first_schema_is_brought_up_to_date_and_can_be_searched(
         db = apsw.Connection(str(path))
         migrations.migrate(db)
         db.execute("INSERT INTO queue (namespace, name, created_at, pending) VALUES ('default', 'q', 0, 2)")
-        for seq, tags in ((1, '{"t":"x","n":1,"b":true,"z":null,"r":2.0}'), (2, None)):
-            job = {**OLD_JOB, "seq": seq, "id": f"job_{seq}", "tags": tags}
+        for seq, tags, others in (
+            (1, '{"t":"x","n":1,"b":true,"z":null,"r":2.0}', '["job_0","job_2"]'),
+            (2, None, None),
+        ):
+            job = {**OLD_JOB, "seq": seq, "id": f"job_{seq}", "tags": tags, "depends_on": others}
             db.execute(f"INSERT INTO job ({', '.join(job)}) VALUES ({', '.join('?' * len(job))})", tuple(job.values()))
         db.execute("UPDATE machine SET job_seq = 2")
         db.close()
@@ -124,6 +127,8 @@ def test_a_store_of_the_first_schema_is_brought_up_to_date_and_can_be_searched(
         JobFilter(tags='{"t":"x","n":1,"b":true,"z":null,"r":2}'),
         JobFilter(job_id_prefix="job_1"),
         JobFilter(queue="q", states=("pending",), tags='{"t":"x"}'),
+        JobFilter(depends_on="job_0"),
+        JobFilter(depends_on="job_2"),
     ):
         assert [id for _, id, _ in search(bench.machine._db, wanted, "default", Order(), 10).rows] == ["job_1"]
     assert search(bench.machine._db, JobFilter(payload_contains="ANN"), "default", Order(), 10).total == 2

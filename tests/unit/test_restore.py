@@ -17,6 +17,7 @@ from rookery.engine.ops import (
     Throttle,
 )
 from rookery.model.job import STATES, TERMINAL
+from rookery.store.search import JobFilter, Order, search
 from tests.conftest import START
 from tests.unit.workbench import Workbench, plain
 
@@ -266,6 +267,14 @@ def test_a_dependency_that_nobody_knows_any_more_holds_nobody_up(bench: Workbenc
     restore(bench, old(depends_on=["purged"]))
 
     assert bench.claimed_ids() == ["old"]
+
+
+def test_a_restored_job_is_found_by_what_it_depends_on_wherever_that_is(bench: Workbench) -> None:
+    restore(bench, old("first"), old("second", depends_on=["first", "purged"]))
+
+    for job_id in ("first", "purged"):
+        wanted = JobFilter(depends_on=job_id)
+        assert [id for _, id, _ in search(bench.machine._db, wanted, "default", Order(), 9).rows] == ["second"]
 
 
 def test_a_job_that_waited_in_vain_goes_on_waiting(bench: Workbench) -> None:

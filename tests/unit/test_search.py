@@ -74,19 +74,25 @@ INDEXED = {
     "batch": JobFilter(batch_id="b"),
     "chain": JobFilter(chain_id="c"),
     "parent": JobFilter(parent_id="p"),
+    "dependency": JobFilter(depends_on="first"),
+    "dependency and queue": JobFilter(depends_on="first", queue="q"),
 }
 
 
 @pytest.mark.parametrize("name", INDEXED)
 @pytest.mark.parametrize("few", [0, 5000])
 def test_an_indexed_search_never_reads_the_jobs_from_end_to_end(bench: Workbench, name: str, few: int) -> None:
+    bench.add("other", id="first")
     for state in range(3):
-        bench.add(tags='{"t":"x"}', unique_key=f"k{state}", chain_id="c", parent_id="p")
+        bench.add(tags='{"t":"x"}', unique_key=f"k{state}", chain_id="c", parent_id="p", depends_on=["first"])
+    bench.run("other")
     bench.run()
     with mock.patch("rookery.store.search.FEW", few):
         steps = plans(bench.machine._db, INDEXED[name])
     scans = [step for step in steps if step.startswith("SCAN job") and "USING" not in step]
     assert scans == []
+    if name == "dependency":
+        assert any(step.startswith("SEARCH named_dependency USING PRIMARY KEY (id=?") for step in steps)
     if name == "everything":
         assert any("job_by_creation" in step for step in steps)
 

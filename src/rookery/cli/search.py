@@ -107,6 +107,7 @@ def _times(function: Command) -> Command:
 @click.option("--worker-id", type=TEXT, metavar="ID", help="That this worker has, or has finished.")
 @click.option("--parent-id", type=TEXT, metavar="ID", help="With this parent.")
 @click.option("--chain-id", type=TEXT, metavar="ID", help="Of this chain.")
+@click.option("--depends-on", type=TEXT, metavar="ID", help="That wait, or have waited, for this job.")
 @click.option("--job-id-prefix", type=TEXT, metavar="TEXT", help="With an id that begins with this.")
 @click.option(
     "--sort",

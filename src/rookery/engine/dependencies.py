@@ -17,6 +17,11 @@ def unknown_among(ledger: Ledger, job_ids: list[str], own_ids: set[str], namespa
     return None
 
 
+def write_down(ledger: Ledger, seq: int, job_ids: list[str]) -> None:
+    """Keep what the job was told to wait for, so that it is found by that, also when it waits no longer."""
+    ledger.executemany("INSERT OR IGNORE INTO named_dependency VALUES (?, ?)", [(job_id, seq) for job_id in job_ids])
+
+
 def wait_for(ledger: Ledger, seq: int, job_ids: list[str]) -> int:
     """Make a new job wait for these; the number of those that have not completed yet."""
     ledger.insert_jobs()
@@ -72,3 +77,14 @@ def unblock_more(ledger: Ledger) -> int:
 def stop_waiting(ledger: Ledger, seq: int) -> None:
     """The job is gone: it waits for nothing any more."""
     ledger.execute("DELETE FROM dependency WHERE dependent = ?", (seq,))
+
+
+def forget(ledger: Ledger, seq: int) -> None:
+    """The job is about to go, and what it was told to wait for with it."""
+    ledger.execute(
+        """
+        DELETE FROM named_dependency WHERE (id, job) IN (
+          SELECT given.value, job.seq FROM job, json_each(job.depends_on) AS given WHERE job.seq = ?)
+        """,
+        (seq,),
+    )

@@ -80,8 +80,13 @@ def forget(ledger: Ledger, job: Job) -> None:
         unique.release_key(ledger, job.queue, job.unique_key, job.seq)
     _ended_badly(ledger, job)
     joblogs.leave(ledger, job.seq)
-    if ledger.execute("SELECT tags IS NOT NULL FROM job WHERE seq = ?", (job.seq,)).get:
+    has_tags, has_dependencies = ledger.execute(
+        "SELECT tags IS NOT NULL, depends_on IS NOT NULL FROM job WHERE seq = ?", (job.seq,)
+    ).get
+    if has_tags:
         ledger.execute(REMOVE_TAGS, (job.seq,))
+    if has_dependencies:
+        dependencies.forget(ledger, job.seq)
     ledger.execute("DELETE FROM error WHERE job = ?", (job.seq,))
     ledger.execute("DELETE FROM job WHERE seq = ?", (job.seq,))
 

@@ -73,7 +73,10 @@ def create_job(
     seq, job_id = ledger.job_seq, new.id or "job_" + ledger.ids.text()
     if new.unique_key is not None:
         unique.take_key(ledger, queue, new.unique_key, seq, new.unique_period)
-    waiting_on = dependencies.wait_for(ledger, seq, new.depends_on) if new.depends_on else 0
+    waiting_on = 0
+    if new.depends_on:
+        dependencies.write_down(ledger, seq, new.depends_on)
+        waiting_on = dependencies.wait_for(ledger, seq, new.depends_on)
     state = PENDING if new.scheduled_at is None else SCHEDULED
     row = job_row(ledger, new, seq, job_id, queue, state, waiting_on, batch_id, namespace)
     ledger.insert_job(row, new.tags is not None)

@@ -135,6 +135,7 @@ def _unmet_dependencies(ledger: Ledger, op: RestoreJobs, old: OldJob, seq: int) 
     """
     if not old.new.depends_on:
         return 0
+    dependencies.write_down(ledger, seq, old.new.depends_on)
     here = [
         job_id
         for job_id in old.new.depends_on

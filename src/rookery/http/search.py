@@ -60,6 +60,7 @@ class SearchRequest(msgspec.Struct):
     worker_id: Annotated[str | None, says("Jobs that this worker has, or has finished")] = None
     parent_id: Annotated[str | None, says("Jobs with this parent")] = None
     chain_id: Annotated[str | None, says("Jobs of this chain")] = None
+    depends_on: Annotated[str | None, says("Jobs that wait, or have waited, for the job with this id")] = None
     has_errors: Annotated[bool | None, says("Whether any attempt has failed")] = None
     error_contains: Annotated[str | None, says("Text in any of the job's errors; ASCII letters of either case")] = None
     error_matches: Annotated[
@@ -171,6 +172,7 @@ _TEXTS: Final = (
     "worker_id",
     "parent_id",
     "chain_id",
+    "depends_on",
     "error_contains",
     "job_id_prefix",
 )

@@ -36,6 +36,7 @@ class JobFilter(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     worker_id: str | None = None
     parent_id: str | None = None
     chain_id: str | None = None
+    depends_on: str | None = None
     has_errors: bool | None = None
     error_contains: str | None = None
     error_matches: str | None = None
@@ -104,6 +105,8 @@ def conditions_of(wanted: JobFilter) -> list[Condition]:
         if (value := getattr(wanted, column)) is not None:
             link = Sql(f"{column} = ?", (value,))
             conditions.append(Condition(link, _equals(_jobs_with(link))))
+    if wanted.depends_on is not None:
+        conditions.append(_depends_on(wanted.depends_on))
     if wanted.tags is not None:
         conditions.extend(_has_tag(key, value) for key, value in msgspec.json.decode(wanted.tags).items())
     conditions.extend(_times(wanted))
@@ -131,6 +134,14 @@ def all_of(conditions: list[Condition]) -> Sql:
 
 def _jobs_with(sql: Sql) -> Sql:
     return Sql(f"SELECT seq FROM job WHERE {sql.text}", sql.values)
+
+
+def _depends_on(job_id: str) -> Condition:
+    named = "SELECT job AS seq FROM named_dependency WHERE id = ?"
+    return Condition(
+        Sql("EXISTS (SELECT 1 FROM named_dependency WHERE id = ? AND named_dependency.job = job.seq)", (job_id,)),
+        _equals(Sql(named, (job_id,))),
+    )
 
 
 def _has_tag(key: str, value: Any) -> Condition:

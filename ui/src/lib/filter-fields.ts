@@ -41,6 +41,7 @@ export const FILTER_FIELDS: FilterField[] = [
   { id: "batch", label: "Batch", name: "batch", example: "batch_01HX7" },
   { id: "chain", label: "Chain", name: "chain", example: "chain_01HX7" },
   { id: "parent", label: "Parent", name: "parent", example: "job_01HX7" },
+  { id: "dependsOn", label: "Depends on", name: "depends_on", example: "job_01HX7" },
   { id: "unique", label: "Unique key", name: "unique", example: "welcome-7" },
   { id: "startedAfter", label: "Started after", name: "started_after", example: "15m" },
   { id: "startedBefore", label: "Started before", name: "started_before", example: "1h" },

@@ -15,6 +15,7 @@ const WORDS: Record<Alone, string> = {
   batch: "batch is",
   chain: "chain is",
   parent: "parent is",
+  dependsOn: "depends on",
   unique: "unique key is",
   createdAfter: "created after",
   createdBefore: "created before",

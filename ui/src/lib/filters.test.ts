@@ -26,6 +26,7 @@ const FULL: JobFilter = {
   batch: "batch_1",
   chain: "chn_1",
   parent: "job_0",
+  dependsOn: "job_9",
   unique: "k",
   errors: "yes",
   createdAfter: "2026-02-10T00:00",

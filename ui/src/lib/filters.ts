@@ -39,6 +39,7 @@ export interface JobFilter {
   batch: string;
   chain: string;
   parent: string;
+  dependsOn: string;
   unique: string;
   errors: "" | "yes" | "no";
   createdAfter: string;
@@ -70,6 +71,7 @@ const TEXTS = {
   batch: ["batch", "batch_id"],
   chain: ["chain", "chain_id"],
   parent: ["parent", "parent_id"],
+  dependsOn: ["depends_on", "depends_on"],
   unique: ["unique", "unique_key"],
 } as const;
 

@@ -272,6 +272,8 @@ export interface BulkFilter {
   parent_id?: string | null;
   /** Jobs of this chain */
   chain_id?: string | null;
+  /** Jobs that wait, or have waited, for the job with this id */
+  depends_on?: string | null;
   /** Whether any attempt has failed */
   has_errors?: boolean | null;
   /** Text in any of the job's errors; ASCII letters of either case */
@@ -1396,6 +1398,8 @@ export interface SearchRequest {
   parent_id?: string | null;
   /** Jobs of this chain */
   chain_id?: string | null;
+  /** Jobs that wait, or have waited, for the job with this id */
+  depends_on?: string | null;
   /** Whether any attempt has failed */
   has_errors?: boolean | null;
   /** Text in any of the job's errors; ASCII letters of either case */

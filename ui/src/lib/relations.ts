@@ -1,23 +1,23 @@
-/** A job among others: what it waits for, the chain and the batch it is part of, placed in columns for a small graph. */
+/** A job among others, as a small graph: what must be done first, its chain and batch, and what comes after it. */
 
-import { textOf } from "./happenings";
-import { type JsonNode, type JsonText, parseJson } from "./json";
+import { type ChainStep, pathOf, type Relative } from "./chains";
+import type { Params } from "./filters";
 import { formatCount } from "./numbers";
 import type { JobBatchView, JobView } from "./records";
 
-/** As much of another job as the graph shows. */
-export interface Relative {
-  id: string;
-  queue: string | null;
-  state: string;
-  chain_step?: number | null;
+/** The first of some jobs, how many there are, and how many to draw. */
+export interface Some {
+  jobs: Relative[];
+  total: number;
+  most?: number;
 }
 
 export interface Relations {
   job: JobView;
   parent: Relative | null;
-  dependencies: Relative[];
-  children: { jobs: Relative[]; total: number };
+  dependencies: Some;
+  dependents: Some;
+  children: Some;
   /** Those of the chain's jobs that there are. */
   chain: Relative[];
   batch: JobBatchView | null;
@@ -25,13 +25,15 @@ export interface Relations {
 
 export interface GraphNode {
   key: string;
-  kind: "job" | "planned" | "batch" | "more";
+  kind: "job" | "planned" | "queue" | "batch" | "more";
   /** What it is to this job, in a word or two. */
   role: string;
   title: string;
   id?: string;
   state?: string;
   isThis?: boolean;
+  /** The filter that shows the jobs it stands for. */
+  filter?: Params;
   column: number;
   row: number;
 }
@@ -49,207 +51,146 @@ export interface Graph {
   rows: number;
 }
 
-const MOST_IN_COLUMN = 5;
-const STEPS_AROUND = 3;
+/** So many jobs of a kind are drawn, and one more if that is the last: it takes no more room than to say so. */
+export const HANDFUL = 4;
+const ON_LINE = -1;
+const WAIT: Role = ["waits for this", "wait for this"];
+const WAITED: Role = ["waited for this", "waited for this"];
 
-export interface ChainPlan {
-  steps: string[];
-  onExit: string | null;
-  onFailure: string | null;
-}
-
-/** The queues a chain goes through; null if there is none. */
-export function readChain(config: JsonText | null): ChainPlan | null {
-  if (config === null) return null;
-  const node = parseJson(config);
-  const member = (name: string) =>
-    node.kind === "object" ? node.entries.find(([key]) => key === name)?.[1] : undefined;
-  const steps = member("steps");
-  if (steps?.kind !== "array") return null;
-  return {
-    steps: steps.items.map((step) => textOf(step, "queue") ?? "?"),
-    onExit: handler(member("on_exit")),
-    onFailure: handler(member("on_failure")),
-  };
-}
-
-function handler(node: JsonNode | undefined): string | null {
-  if (node === undefined) return null;
-  if (node.kind === "string") return ["", "stop", "continue"].includes(node.value) ? null : node.value;
-  return textOf(node, "queue") ?? null;
-}
+/** What one job is to this one, and what several are. */
+type Role = [string, string];
+/** Before this job, or after it. */
+type Side = -1 | 1;
 
 /** The graph; null if the job stands alone. */
-export function drawRelations({
-  job,
-  parent,
-  dependencies,
-  children,
-  chain,
-  batch,
-}: Relations): Graph | null {
+export function drawRelations(relations: Relations): Graph | null {
+  const { job, parent, dependencies, dependents, children, batch } = relations;
   const nodes: GraphNode[] = [];
   const edges: GraphEdge[] = [];
-  const filled = new Map<number, number>();
-  function place(node: Omit<GraphNode, "row">): GraphNode {
-    const row = filled.get(node.column) ?? 0;
-    filled.set(node.column, row + 1);
-    const placed = { ...node, row };
-    nodes.push(placed);
-    return placed;
+
+  function place(node: Omit<GraphNode, "row">, row = 0): string {
+    nodes.push({ ...node, row });
+    return node.key;
   }
   function join(from: string, to: string, isPlanned = false): void {
-    edges.push({ from, to, isPlanned });
+    if (!edges.some((edge) => edge.from === from && edge.to === to)) edges.push({ from, to, isPlanned });
   }
-  function placeJob(other: Relative, role: string, column: number): string {
-    place({
-      key: other.id,
-      kind: "job",
-      role,
-      title: other.queue ?? other.id,
-      id: other.id,
-      state: other.state,
-      column,
-    });
-    return other.id;
+  function joinThis(key: string, side: Side): void {
+    if (side < 0) join(key, job.id);
+    else join(job.id, key);
   }
-
-  const here = placeSteps();
-  if (parent !== null) join(placeJob(parent, "parent", here - 1), job.id);
-  const first = dependencies.filter((other) => other.id !== parent?.id);
-  for (const other of first.slice(0, MOST_IN_COLUMN)) join(placeJob(other, "waits for", here - 1), job.id);
-  const hidden = first.length - MOST_IN_COLUMN;
-  if (hidden > 0) {
-    place({
-      key: "more-before",
-      kind: "more",
-      role: "waits for",
-      title: `${formatCount(hidden)} more`,
-      column: here - 1,
-    });
-    join("more-before", job.id);
+  /** Draw a job beside this one; one that is there already has two roles. */
+  function relate(other: Relative, role: string, side: Side): void {
+    const twin = nodes.find((node) => node.id === other.id);
+    if (twin === undefined) place(jobNode(other, role, here + side));
+    else twin.role += `, ${role}`;
+    if (twin === undefined || Math.sign(twin.column - here) === side) joinThis(other.id, side);
   }
-  if (batch !== null) {
-    const done = batch.total - batch.pending;
-    place({
-      key: batch.id,
-      kind: "batch",
-      role: "batch",
-      title: `${formatCount(done)} of ${formatCount(batch.total)} ended`,
-      id: batch.id,
-      column: here + 1,
-    });
-    join(job.id, batch.id);
-    if (batch.callback_queue) {
-      place({
-        key: "callback",
-        kind: "planned",
-        role: "when all have ended",
-        title: batch.callback_queue,
-        column: here + 2,
-      });
-      join(batch.id, "callback", batch.pending > 0);
-    }
-  }
-  for (const other of children.jobs.slice(0, MOST_IN_COLUMN))
-    join(job.id, placeJob(other, "child", here + 1));
-  if (children.total > MOST_IN_COLUMN) {
-    const more = children.total - MOST_IN_COLUMN;
-    place({
-      key: "more-behind",
-      kind: "more",
-      role: "children",
-      title: `${formatCount(more)} more`,
-      column: here + 1,
-    });
-    join(job.id, "more-behind");
-  }
-  return nodes.length < 2 ? null : inOrder(nodes, edges);
-
-  /** The steps of the chain with this job among them, or this job alone; its column. */
-  function placeSteps(): number {
-    const plan = readChain(job.chain_config);
-    const own = job.chain_step;
-    if (plan === null || own === null || job.chain_id === null) {
-      place({
-        key: job.id,
-        kind: "job",
-        role: "this job",
-        title: job.queue,
-        id: job.id,
-        state: job.state,
-        isThis: true,
-        column: 0,
-      });
-      return 0;
-    }
-    const known = new Map(
-      chain.filter((other) => other.chain_step != null).map((other) => [other.chain_step!, other]),
+  function relateSome(
+    { jobs, total, most = HANDFUL }: Some,
+    [role, roles]: Role,
+    side: Side,
+    filter?: Params,
+  ) {
+    const shown = jobs.slice(0, total > most + 1 ? most : total);
+    for (const other of shown) relate(other, role, side);
+    const hidden = total - shown.length;
+    if (hidden === 0) return;
+    const title = `${formatCount(hidden)} more`;
+    joinThis(
+      place({ key: `more ${roles}`, kind: "more", role: roles, title, filter, column: here + side }),
+      side,
     );
-    known.set(own, job);
-    const centre = own >= 0 ? own : plan.steps.length - 1;
-    const first = Math.max(0, centre - STEPS_AROUND);
-    const last = Math.min(plan.steps.length - 1, centre + STEPS_AROUND);
-    let before: string | null = null;
-    if (first > 0)
-      before = place({
-        key: "earlier",
-        kind: "more",
-        role: "earlier",
-        title: `${first} more`,
-        column: first - 1,
-      }).key;
-    for (let step = first; step <= last; step += 1) {
-      const key = placeStep(step, `step ${step + 1} of ${plan.steps.length}`, plan.steps[step]!, step);
-      if (before !== null) join(before, key, !known.has(step));
-      before = key;
-    }
-    if (last < plan.steps.length - 1) {
-      const later = plan.steps.length - 1 - last;
-      const key = place({
-        key: "later",
-        kind: "more",
-        role: "later",
-        title: `${later} more`,
-        column: last + 1,
-      }).key;
-      join(before!, key, true);
-    } else {
-      const end = plan.steps.length;
-      if (plan.onExit !== null) join(before!, placeStep(-1, "at the end", plan.onExit, end), !known.has(-1));
-      if (plan.onFailure !== null)
-        join(before!, placeStep(-2, "if a step dies", plan.onFailure, end), !known.has(-2));
-    }
-    return nodes.find((node) => node.isThis)!.column;
+  }
 
-    function placeStep(step: number, role: string, queue: string, column: number): string {
-      const other = known.get(step);
-      if (other === undefined) {
-        return place({ key: `step ${step}`, kind: "planned", role, title: queue, column }).key;
-      }
-      const isThis = other.id === job.id;
-      return place({
-        key: other.id,
-        kind: "job",
-        role,
-        title: other.queue ?? queue,
-        id: other.id,
-        state: other.state,
-        isThis,
-        column,
-      }).key;
+  const isChained = placeChain();
+  const here = nodes.find((node) => node.isThis)!.column;
+  if (parent !== null) relate(parent, "parent", -1);
+  relateSome(dependencies, ["dependency", "dependencies"], -1);
+  if (batch !== null) placeBatch(batch);
+  relateSome(children, ["child", "children"], 1, { parent: job.id });
+  relateSome(dependents, job.state === "completed" ? WAITED : WAIT, 1, { depends_on: job.id });
+  return nodes.length < 2 ? null : arrange(nodes, edges, isChained);
+
+  function placeChain(): boolean {
+    const path = pathOf(job, relations.chain);
+    if (path === null) {
+      place({ ...jobNode(job, "this job", 0), isThis: true });
+      return false;
     }
+    const filter = { chain: job.chain_id! };
+    const placeStep = (step: ChainStep, column: number, row = ON_LINE) =>
+      step.job === null
+        ? place(
+            { key: `step ${step.step}`, kind: "planned", role: step.role, title: step.queue, column },
+            row,
+          )
+        : place({ ...jobNode(step.job, step.role, column), isThis: step.job.id === job.id }, row);
+    let before: string | null = null;
+    let column = 0;
+    if (path.earlier > 0) {
+      const title = `${formatCount(path.earlier)} more`;
+      before = place({ key: "earlier", kind: "more", role: "earlier", title, filter, column }, ON_LINE);
+      column += 1;
+    }
+    for (const step of path.steps) {
+      const key = placeStep(step, column);
+      if (before !== null) join(before, key, step.job === null);
+      before = key;
+      column += 1;
+    }
+    if (path.later > 0) {
+      const title = `${formatCount(path.later)} more`;
+      join(
+        before!,
+        place({ key: "later", kind: "more", role: "later", title, filter, column }, ON_LINE),
+        true,
+      );
+    }
+    for (const end of [path.onExit, path.onFailure]) {
+      if (end === null) continue;
+      const isAside = end === path.onFailure && (path.onExit !== null || end.job === null);
+      const key = placeStep(end, column, isAside ? 0 : ON_LINE);
+      if (before !== null) join(before, key, end.job === null);
+    }
+    return true;
+  }
+
+  function placeBatch({ id, total, pending, callback_queue }: JobBatchView): void {
+    const title = `${formatCount(total - pending)} of ${formatCount(total)} ended`;
+    place({ key: id, kind: "batch", role: "batch", title, filter: { batch: id }, column: here + 1 });
+    join(job.id, id);
+    if (!callback_queue) return;
+    const kind = pending > 0 ? "planned" : "queue";
+    const role = pending > 0 ? "when all have ended" : "all have ended";
+    place({ key: "callback", kind, role, title: callback_queue, column: here + 1 });
+    join(id, "callback", pending > 0);
   }
 }
 
-/** Columns from 0 on. */
-function inOrder(nodes: GraphNode[], edges: GraphEdge[]): Graph {
+function jobNode(other: Relative, role: string, column: number): Omit<GraphNode, "row"> {
+  const { id, queue, state } = other;
+  return { key: id, kind: "job", role, title: queue ?? (state || "…"), id, state, column };
+}
+
+/**
+ * Columns from 0 on, from left to right. A chain is a straight line with everything else below it; without one,
+ * columns are centred: what stands alone is beside the middle of what it belongs to.
+ */
+function arrange(nodes: GraphNode[], edges: GraphEdge[], isChained: boolean): Graph {
   const first = Math.min(...nodes.map((node) => node.column));
-  const moved = nodes.map((node) => ({ ...node, column: node.column - first }));
-  return {
-    nodes: moved,
-    edges,
-    columns: Math.max(...moved.map((node) => node.column)) + 1,
-    rows: Math.max(...moved.map((node) => node.row)) + 1,
-  };
+  const columns = Math.max(...nodes.map((node) => node.column)) - first + 1;
+  const byColumn = Array.from({ length: columns }, (_, column) =>
+    nodes
+      .filter((node) => node.column === column + first)
+      .sort((one, other) => one.row - other.row)
+      .map((node) => ({ ...node, column })),
+  );
+  const below = (column: GraphNode[]) => (isChained && column[0]?.row !== ON_LINE ? 1 : 0);
+  const rows = Math.max(...byColumn.map((column) => column.length + below(column)));
+  const arranged = byColumn.flatMap((column) => {
+    const top = isChained ? below(column) : (rows - column.length) / 2;
+    return column.map((node, place) => ({ ...node, row: top + place }));
+  });
+  return { nodes: arranged, edges, columns, rows };
 }

@@ -55,6 +55,7 @@ class Filters(TypedDict, total=False):
     worker_id: str | None
     parent_id: str | None
     chain_id: str | None
+    depends_on: JobRef | None
     has_errors: bool | None
     error_contains: str | None
     error_matches: str | None
@@ -113,6 +114,7 @@ def _states(value: str | Iterable[str], _: str) -> list[str]:
 _CONVERSIONS: Final[dict[str, Callable[[Any, str], Any]]] = {
     "state": _states,
     "tags": json_of,
+    "depends_on": lambda job, _: job_id_of(job),
     **{
         f"{time}_{side}": time_text
         for time in ("created", "scheduled", "started", "completed", "expire")

@@ -3,13 +3,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { shortId } from "@/jobs/payload";
+import { readChain } from "@/lib/chains";
 import { writeTag } from "@/lib/filters";
 import { numberOf } from "@/lib/happenings";
 import { type JsonNode, parseJson, printJson } from "@/lib/json";
 import { formatCount, plural } from "@/lib/numbers";
 import { queries } from "@/lib/queries";
 import type { JobView } from "@/lib/records";
-import { readChain } from "@/lib/relations";
 import { Fact } from "./fact";
 
 export function Tags({ job }: { job: JobView }) {

@@ -107,6 +107,7 @@ function useKnown(jobs: JobSummary[]): Known {
     batch: seen((job) => job.batch_id),
     chain: seen((job) => job.chain_id),
     parent: seen((job) => job.parent_id),
+    dependsOn: jobs.map(({ id }) => id),
     unique: seen((job) => job.unique_key),
   };
 }
