@@ -8,7 +8,7 @@ INSTALLED := $(VENV)/.installed
 
 test: $(INSTALLED) ui/node_modules/.installed
 	command -v chromium || command -v chromium-browser || command -v google-chrome || apt-get install --yes --quiet chromium
-	$(BIN)/pytest -n auto --dist loadfile
+	$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
 
 check: $(INSTALLED)
 	$(BIN)/ruff format --check .

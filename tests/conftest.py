@@ -19,6 +19,11 @@ from rookery.engine.ops import AnyOperation
 
 pytest_plugins = ["pytester"]
 
+# Thousands of processes are started, and each would compile all of our modules.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+NO_TLS = False
+"""What `verify` is for clients of plain HTTP: reading all certificates takes longer than most tests."""
 START = 1_800_000_000_000
 """When the machine's clock stands at the beginning of a test."""
 
@@ -41,7 +46,7 @@ class ServerProcess:
             self.process = subprocess.Popen([*command, *self.flags], stdout=log, stderr=log)
         match = wait_for(lambda: re.search(r"ready on (http://\S+)", self._output(offset)), alive=self.process)
         self.url = match[1]
-        self.http = httpx.Client(base_url=self.url, timeout=70)
+        self.http = httpx.Client(base_url=self.url, timeout=70, verify=NO_TLS)
 
     def _output(self, offset: int) -> str:
         return self.log.read_bytes()[offset:].decode()
@@ -49,7 +54,7 @@ class ServerProcess:
     def kill(self) -> None:
         """End it as a power cut would."""
         self.process.kill()
-        self.process.wait(10)
+        self.process.wait(45)
         self.http.close()
 
     @contextmanager
@@ -66,12 +71,12 @@ class ServerProcess:
         """Ask it to stop; its exit code."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-        code = self.process.wait(20)
+        code = self.process.wait(45)
         self.http.close()
         return code
 
 
-def wait_for(condition: Callable[[], Any], timeout: float = 20, alive: subprocess.Popen[bytes] | None = None) -> Any:
+def wait_for(condition: Callable[[], Any], timeout: float = 45, alive: subprocess.Popen[bytes] | None = None) -> Any:
     """Wait until a condition holds, and give back its value."""
     end = time.monotonic() + timeout
     while time.monotonic() < end:
@@ -191,6 +196,21 @@ def clockwork() -> Iterator[Clockwork]:
     clockwork = Clockwork()
     yield clockwork
     clockwork.machine.close()
+
+
+LONGEST_FIRST = ("chaos", "property", "worker", "queuectl", "browser", "cli", "codeq")
+"""Directories whose files take longest. In the end, processes that run tests would wait for the last of them."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    places = {config.rootpath / "tests" / name: place for place, name in enumerate(LONGEST_FIRST)}
+    items.sort(key=lambda item: places.get(item.path.parent, len(places)))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Tests wait at least as long as they compute: for other processes, for the disk, for time to pass."""
+    return 2 * (os.cpu_count() or 1)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -11,6 +11,10 @@ from tests.conftest import Api, wait_for
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3,9}Z")
 FAR_FUTURE = "2090-01-01T00:00:00Z"
 LONG_AGO = "2001-01-01T00:00:00Z"
+LONG = 60
+"""Seconds that a call may wait at the server."""
+SOON = 10
+"""Seconds within which it is answered if it was woken: much less than LONG, much more than a busy machine needs."""
 
 
 def assert_refused(answer: httpx.Response, status: int, code: str, *words: str) -> None:

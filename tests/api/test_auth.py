@@ -66,6 +66,7 @@ CALLS = [
     ("POST", "/api/v1/queues/q/throttle"),
     ("DELETE", "/api/v1/queues/q/throttle"),
     ("GET", "/api/v1/workers"),
+    ("POST", "/api/v1/workers/w1"),
     ("GET", "/api/v1/batches/batch_x"),
     ("GET", "/api/v1/events"),
     ("GET", "/api/v1/cluster/events"),

@@ -49,6 +49,7 @@ def test_an_unknown_path_is_not_found(server: ServerProcess, method: str, path: 
         ("GET", "/api/v1/queues/q/pause"),
         ("GET", "/api/v1/queues/q/throttle"),
         ("POST", "/api/v1/workers"),
+        ("GET", "/api/v1/workers/w1"),
         ("POST", "/api/v1/events"),
         ("POST", "/api/v1/cluster/events"),
         ("POST", "/api/v1/info"),

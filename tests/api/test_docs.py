@@ -80,6 +80,7 @@ def document(server: ServerProcess) -> dict[str, Any]:
         ("post", "/admin/restore"),
         ("get", "/admin/snapshot"),
         ("get", "/workers"),
+        ("post", "/workers/{}"),
         ("get", "/batches/{}"),
         ("get", "/events"),
         ("get", "/cluster/events"),

@@ -297,6 +297,13 @@ def test_workers_of_other_namespaces_are_hidden(ours: Tenant, theirs: Tenant, qu
     assert queue not in [row["id"] for row in theirs.get("/workers").json()]
 
 
+def test_what_a_worker_says_is_said_in_its_namespace(ours: Tenant, theirs: Tenant, queue: str) -> None:
+    assert ours.post(f"/workers/{queue}", {"queues": [queue], "slots": 4, "draining": True}).status_code == 200
+    mine = [row for row in ours.get("/workers").json() if row["id"] == queue]
+    assert [(row["queues"], row["slots"], row["draining"]) for row in mine] == [([queue], 4, True)]
+    assert queue not in [row["id"] for row in theirs.get("/workers").json()]
+
+
 def test_a_waiting_fetch_is_not_woken_by_another_namespace(ours: Tenant, theirs: Tenant, queue: str) -> None:
     theirs.enqueue(queue)
     assert ours.fetch(queue, timeout=0.3) is None

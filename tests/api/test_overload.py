@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.api.expectations import wait_until_parked
+from tests.api.expectations import LONG, SOON, wait_until_parked
 from tests.conftest import Api, ServerProcess
 
 Received = tuple[int, dict[str, str], dict[str, Any]]
@@ -84,8 +84,8 @@ def test_parked_fetches_are_no_claims(
     api = Api(start_server("--rate-limit-enabled=false", "--raft-max-fetch-inflight=1"))
     parked = []
     for number in range(10):
-        parked.append(background(api.fetch, "q", timeout=10, worker_id=f"w{number}"))
+        parked.append(background(api.fetch, "q", timeout=LONG, worker_id=f"w{number}"))
         wait_until_parked(api, f"w{number}")
     assert api.fetch("q", timeout=0.1) is None
     api.post("/enqueue/batch", {"jobs": [{"queue": "q"}] * 10})
-    assert len({fetch.result(5)["job_id"] for fetch in parked}) == 10
+    assert len({fetch.result(SOON)["job_id"] for fetch in parked}) == 10

@@ -148,10 +148,10 @@ def test_what_is_not_limited_never_runs_out(
 
 
 def test_tokens_come_back_with_time(start_server: Callable[..., ServerProcess]) -> None:
-    api = Api(start_server("--rate-limit-write-rps=10", "--rate-limit-write-burst=1"))
+    api = Api(start_server("--rate-limit-write-rps=0.5", "--rate-limit-write-burst=1"))
     assert write(api, {}).status_code == 200
     assert write(api, {}).status_code == 429
-    wait_for(lambda: write(api, {}).status_code == 200, timeout=2)
+    wait_for(lambda: write(api, {}).status_code == 200)
 
 
 def test_without_limits_nobody_is_refused(start_server: Callable[..., ServerProcess]) -> None:

@@ -76,12 +76,13 @@ def test_nothing_is_kept_for_readers_who_do_not_read(
 
 
 @both_streams
-def test_a_slow_reader_gets_everything_once(impatient: Api, path: str, tell: Tell) -> None:
-    job_id = start_job(impatient, "q")["job_id"]
-    with EventStream(impatient, path.format(job_id), receive_buffer=SMALL_BUFFER) as stream:
-        tell(impatient, job_id, 60)
+def test_a_slow_reader_gets_everything_once(start_server: Callable[..., ServerProcess], path: str, tell: Tell) -> None:
+    api = Api(start_server("--rate-limit-enabled=false", "--durability", "relaxed"))
+    job_id = start_job(api, "q")["job_id"]
+    with EventStream(api, path.format(job_id), receive_buffer=SMALL_BUFFER) as stream:
+        tell(api, job_id, 60)
         seen = [number_of(stream.frame()[2]) for _ in range(60)]
-        tell(impatient, job_id, 1)
+        tell(api, job_id, 1)
         assert number_of(stream.frame()[2]) == 0
     assert seen == list(range(60))
 

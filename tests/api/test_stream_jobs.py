@@ -388,7 +388,7 @@ def test_a_server_that_stops_answers_puts_back_and_says_goodbye(start_server: Ca
     server.process.terminate()
     code, reason = wire.ended()
     assert (code, reason) == (1001, "the server stops")
-    assert server.process.wait(20) == 0
+    assert server.process.wait(45) == 0
     assert "timeout graceful shutdown exceeded" not in server.log.read_text()
     wire.close()
     server.http.close()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.api.expectations import assert_refused, finish_job, job_in_state, start_job
+from tests.api.expectations import SOON, assert_refused, finish_job, job_in_state, start_job
 from tests.conftest import Api
 
 
@@ -26,7 +26,7 @@ def test_a_job_that_goes_on_is_shown_as_it_is_when_the_time_is_up(api: Api, queu
     answer = api.get(f"/jobs/{job_id}/wait", params={"timeout": 0.3})
     assert answer.status_code == 202
     assert answer.json() == api.job(job_id)
-    assert 0.2 < time.monotonic() - start < 1
+    assert time.monotonic() - start > 0.2
 
 
 ENDINGS: dict[str, Callable[[Api, str], Any]] = {
@@ -46,9 +46,7 @@ def test_whoever_waits_hears_of_the_end_at_once(
     with pytest.raises(TimeoutError):
         waiting.result(0.2)
     ENDINGS[ending](api, job_id)
-    start = time.monotonic()
-    answer = waiting.result(3)
-    assert time.monotonic() - start < 0.25
+    answer = waiting.result(SOON)
     assert answer.status_code == 200
     assert answer.json() == api.job(job_id)
 
@@ -59,7 +57,7 @@ def test_a_failure_that_will_be_retried_is_not_the_end(
     job_id = start_job(api, queue)["job_id"]
     waiting = background(api.get, f"/jobs/{job_id}/wait?timeout=0.5")
     api.post(f"/fail/{job_id}")
-    assert waiting.result(3).status_code == 202
+    assert waiting.result(SOON).status_code == 202
 
 
 def test_many_may_wait_for_one_job(api: Api, queue: str, background: Callable[..., Future[Any]]) -> None:
@@ -68,18 +66,18 @@ def test_many_may_wait_for_one_job(api: Api, queue: str, background: Callable[..
     with pytest.raises(TimeoutError):
         waiting[-1].result(0.2)
     api.post(f"/ack/{job_id}")
-    assert [call.result(3).status_code for call in waiting] == [200] * 20
+    assert [call.result(SOON).status_code for call in waiting] == [200] * 20
 
 
 def test_a_job_that_is_deleted_meanwhile_is_not_found(
     api: Api, queue: str, background: Callable[..., Future[Any]]
 ) -> None:
     job_id = api.enqueue(queue)
-    waiting = background(api.get, f"/jobs/{job_id}/wait?timeout=2")
+    waiting = background(api.get, f"/jobs/{job_id}/wait?timeout=60")
     with pytest.raises(TimeoutError):
         waiting.result(0.2)
     api.delete(f"/jobs/{job_id}")
-    assert_refused(waiting.result(4), 404, "NOT_FOUND")
+    assert_refused(waiting.result(SOON), 404, "NOT_FOUND")
 
 
 def test_nobody_can_wait_for_an_unknown_job(api: Api) -> None:

@@ -69,6 +69,22 @@ def test_queues_failures_workers_and_the_node_are_shown(api: Api, visit: Callabl
     expect(card(page, "Throughput").get_by_text("Throughput in the last hour", exact=False)).to_be_attached()
 
 
+def test_workers_are_shown_with_their_slots_and_who_drains(api: Api, visit: Callable[..., Page]) -> None:
+    for worker, count, slots, draining in (("worker-a", 3, 10, False), ("worker-b", 1, 5, True)):
+        api.post("/enqueue/batch", {"jobs": [{"queue": "mails"}] * count})
+        api.post("/fetch/batch", {"queues": ["mails"], "worker_id": worker, "hostname": "pod-1", "count": count})
+        api.post(f"/workers/{worker}", {"slots": slots, "draining": draining})
+    api.fetch("mails", worker_id="worker-c", timeout=0.01)
+    page = visit()
+    workers = card(page, "Workers")
+    expect(workers).to_contain_text("3 connected")
+    expect(workers.get_by_role("row", name="worker-a")).to_contain_text("3/10")
+    expect(workers.get_by_role("row", name="worker-a")).not_to_contain_text("draining")
+    expect(workers.get_by_role("row", name="worker-b")).to_contain_text("1/5")
+    expect(workers.get_by_role("row", name="worker-b")).to_contain_text("(draining)")
+    expect(workers.get_by_role("row", name="worker-b").get_by_role("meter")).to_have_attribute("aria-valuemax", "5")
+
+
 def test_a_range_is_chosen_and_stays_in_the_address(api: Api, visit: Callable[..., Page]) -> None:
     api.enqueue("mails")
     page = visit()

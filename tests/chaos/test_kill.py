@@ -8,7 +8,7 @@ from typing import Any
 import apsw
 import httpx
 
-from tests.conftest import ServerProcess, wait_for
+from tests.conftest import NO_TLS, ServerProcess, wait_for
 
 SHORT_ROUNDS = 20
 LONG_ROUNDS = 300
@@ -48,7 +48,7 @@ class Load:
             thread.join()
 
     def _repeat(self, step: Callable[[httpx.Client], None]) -> None:
-        with httpx.Client(base_url=f"{self._url}/api/v1", timeout=10) as http:
+        with httpx.Client(base_url=f"{self._url}/api/v1", timeout=10, verify=NO_TLS) as http:
             while not self._stop.is_set():
                 try:
                     step(http)

@@ -46,7 +46,7 @@ class Screen:
         )
 
     async def until(self, condition: Callable[[str], Any]) -> str:
-        end, before = time.monotonic() + 20, ""
+        end, before = time.monotonic() + 45, ""
         while time.monotonic() < end:
             await self._pilot.pause(0.02)
             text, before = before, self.text
@@ -125,5 +125,7 @@ def prepare(api: Api) -> None:
     for worker, hostname in (("worker-2", "web-2"), ("worker-1", "web-1")):
         body = {"queues": ["emails", "images"], "worker_id": worker, "hostname": hostname, "lease_duration": 3600}
         assert api.post("/fetch", body).status_code == 200
+        said = {"slots": 5, "draining": True} if worker == "worker-2" else {"slots": 10}
+        assert api.post(f"/workers/{worker}", said).status_code == 200
         # The worker heard of last is the first in the list, and of one millisecond the one with the lower id.
         time.sleep(0.002)

@@ -45,7 +45,7 @@ class Terminal:
     def __exit__(self, *_: object) -> None:
         if self.process.poll() is None:
             self.process.kill()
-            self.process.wait(10)
+            self.process.wait(45)
         os.close(self._ours)
         os.close(self._theirs)
 

@@ -199,8 +199,7 @@ def test_limits_of_a_server_are_obeyed_and_counted(
     done = rookery("bench", "--server", server.url, "--protocol", protocol, *flags)
 
     assert (done.returncode, done.stderr) == (0, "")
-    (note,) = [line for line in done.stdout.splitlines() if "429" in line]
-    assert note.startswith("The server answered 429 ")
+    assert len([line for line in done.stdout.splitlines() if line.startswith("The server answered 429 ")]) == 1
     assert counts_of(server, "bench.q")["completed"] == 60
 
 
@@ -274,7 +273,7 @@ def test_nothing_is_left_when_it_is_interrupted(tmp_path: Path, sent: signal.Sig
             wait_for(lambda: any(path.stat().st_size > 1 << 20 for path in tmp_path.glob("*/data/*-wal")), alive=bench)
             assert len(servers_in(tmp_path)) == 1
             bench.send_signal(sent)
-            assert bench.wait(20) == code
+            assert bench.wait(45) == code
         finally:
             bench.kill()
             bench.wait()

@@ -84,8 +84,13 @@ def test_a_worker_is_shown_with_its_queues(prepared: Api) -> None:
         await screen.see("worker-1")
         await screen.press("tab", "enter")
         text = await screen.see("started", "host      web-1")
+        assert "│ jobs      1/10" in text
+        assert "draining: takes" not in text
         assert "│   emails" in text
         assert "│   images" in text
+        await screen.press("escape", "j", "enter")
+        text = await screen.see("host      web-2", "draining: takes no more jobs")
+        assert "│ jobs      1/5" in text
 
     watch(prepared, visit)
 

@@ -35,6 +35,19 @@ def test_one_plain_frame_is_printed(api: Api, rookery: Run, queue: str, flags: l
     assert [line[0] for line in lines if len(line) > 3 and len(line[-1]) == 60] == ["enqueued", "completed", "failed"]
 
 
+def test_a_frame_shows_the_slots_of_workers_and_who_drains(api: Api, rookery: Run, queue: str) -> None:
+    api.enqueue(queue)
+    api.fetch(queue, worker_id="slots-1", hostname="here")
+    api.post("/workers/slots-1", {"slots": 10, "draining": True})
+    api.fetch(queue, worker_id="slots-2", hostname="here", timeout=0.01)
+
+    run = rookery("top", "--once", "--server", api.server.url)
+
+    lines = {line.split()[0]: line.split() for line in run.stdout.splitlines() if line.startswith("slots-")}
+    assert (lines["slots-1"][2], lines["slots-1"][-1]) == ("1/10", "draining")
+    assert (lines["slots-2"][2], lines["slots-2"][-1]) == ("0", queue)
+
+
 def test_a_frame_of_an_empty_server_says_so(start_server: object, rookery: Run) -> None:
     run = rookery("top", "--once", "--server", start_server().url)
     assert run.returncode == 0

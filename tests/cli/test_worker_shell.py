@@ -41,7 +41,7 @@ def shells(server: ServerProcess, tmp_path: Path) -> Iterator[Shells]:
         for _ in range(2):
             if worker.process.poll() is None:
                 worker.signal(signal.SIGTERM)
-        worker.process.wait(20)
+        worker.process.wait(45)
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_the_first_signal_waits_for_the_command(shells: Shells, api: Api, queue:
     wait_for(lambda: "stopping: 1 job is running" in worker.output)
     (tmp_path / "go").touch()
 
-    assert worker.process.wait(20) == 0
+    assert worker.process.wait(45) == 0
     assert api.job(job_id)["state"] == "completed"
 
 
@@ -143,7 +143,7 @@ def test_the_second_signal_kills_the_command_and_releases_the_job(
     wait_for(lambda: "stopping" in worker.output)
     worker.signal(signal.SIGTERM)
 
-    assert worker.process.wait(20) == 128 + signal.SIGTERM
+    assert worker.process.wait(45) == 128 + signal.SIGTERM
     wait_for(lambda: not is_alive(pid))
     job = wait_for(lambda: (job := api.job(job_id))["state"] == "pending" and job)
     assert (job["attempt"], job["errors"]) == (0, [])
@@ -157,7 +157,7 @@ def test_what_takes_longer_than_the_worker_may_wait_is_killed_and_released(
     pid = wait_for(pid_in(tmp_path / "pid"))
     worker.signal(signal.SIGTERM)
 
-    assert worker.process.wait(20) == 3
+    assert worker.process.wait(45) == 3
     assert not is_alive(pid)
     assert (api.job(job_id)["state"], api.job(job_id)["attempt"]) == ("pending", 0)
 

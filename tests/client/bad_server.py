@@ -3,7 +3,7 @@
 import json
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -63,10 +63,17 @@ def forward(port: int, *, cut: bool = False) -> Behaviour:
 
 
 class BadServer:
-    """Listens on loopback. `requests` are those that came, `connections` counts how many were made."""
+    """Listens on loopback. `requests` are those that came, `connections` counts how many were made.
 
-    def __init__(self, *behaviours: Behaviour, host: str = "127.0.0.1") -> None:
+    Requests whose first line begins in one of the ways of `aside` are kept in `set_aside` and counted nowhere else.
+    """
+
+    def __init__(
+        self, *behaviours: Behaviour, host: str = "127.0.0.1", aside: Mapping[bytes, Behaviour] | None = None
+    ) -> None:
         self.requests: list[bytes] = []
+        self.set_aside: list[bytes] = []
+        self._aside = aside or {}
         self.connections = 0
         self._behaviours = list(behaviours)
         self._open: list[socket.socket] = []
@@ -108,10 +115,16 @@ class BadServer:
     def _serve(self, connection: socket.socket) -> None:
         with suppress(OSError):
             while (request := _read_request(connection)) is not None:
-                with self._lock:
-                    self.requests.append(request)
-                    behave = self._behaviours[min(len(self.requests), len(self._behaviours)) - 1]
-                behave(connection, request)
+                self._next(request)(connection, request)
+
+    def _next(self, request: bytes) -> Behaviour:
+        with self._lock:
+            for begin, behave in self._aside.items():
+                if request.startswith(begin):
+                    self.set_aside.append(request)
+                    return behave
+            self.requests.append(request)
+            return self._behaviours[min(len(self.requests), len(self._behaviours)) - 1]
 
 
 def _read_request(connection: socket.socket) -> bytes | None:

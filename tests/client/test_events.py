@@ -22,12 +22,12 @@ HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding
 
 def frames(*numbers: int) -> bytes:
     """Events with these numbers, each in a chunk of its own."""
-    text = b""
+    chunks = []
     for number in numbers:
         event = json.dumps({"seq": number, "type": "dead", "job_id": "j", "queue": "q", "at_ns": 1})
         frame = f"id: {number}\nevent: dead\ndata: {event}\n\n".encode()
-        text += b"%x\r\n%s\r\n" % (len(frame), frame)
-    return text
+        chunks.append(b"%x\r\n%s\r\n" % (len(frame), frame))
+    return b"".join(chunks)
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,8 @@ import pytest
 from rookery import BulkFailed, BulkProgress, InvalidRequest, JobFailed, NewJob, NotFound, Usage, WaitTimeout
 from rookery.client import async_client
 from rookery.client import client as sync_client
-from tests.conftest import Api, wait_for
+from tests.client.conftest import Connect
+from tests.conftest import Api, ServerProcess, wait_for
 
 
 def test_waiting_ends_when_the_job_has(client: Any, queue: str, api: Api) -> None:
@@ -304,7 +305,8 @@ def test_what_attempts_have_cost(client: Any, queue: str) -> None:
     assert summary.end - summary.begin == timedelta(hours=1)
 
 
-def test_a_namespace_is_backed_up_and_restored(client: Any, queue: str) -> None:
+def test_a_namespace_is_backed_up_and_restored(connect: Connect, server: ServerProcess, queue: str) -> None:
+    client = connect(server.url, namespace="precious")
     job = client.enqueue(queue, {"precious": True})
     document = client.backup()
     client.delete(job)

@@ -62,6 +62,7 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "ack": ("job",),
     "ack_many": ([rookery.Ack(job="job")],),
     "add_logs": ("job", "line"),
+    "announce_worker": ("worker",),
     "approve": ("job",),
     "backup": (),
     "batch": ("batch",),
@@ -223,7 +224,7 @@ def test_options_are_what_the_server_takes() -> None:
 def test_records_have_what_the_server_tells() -> None:
     from rookery.client import records, reports
     from rookery.http import bulk, cluster, fetch, metrics, observe, schedules, search, webhooks, work
-    from rookery.store import bulks, events, fulltext, joblogs, reasons, summaries, throughput, views
+    from rookery.store import bulks, events, fulltext, joblogs, reasons, summaries, throughput, views, workers
     from rookery.store import webhooks as hooks
 
     pairs = [
@@ -233,7 +234,7 @@ def test_records_have_what_the_server_tells() -> None:
         (records.JobSummary, summaries.JobSummary, set()),
         (records.Failed, work.FailAnswer, set()),
         (reports.Queue, views.QueueView, set()),
-        (reports.WorkerInfo, views.WorkerView, set()),
+        (reports.WorkerInfo, workers.WorkerView, set()),
         (reports.BatchStatus, views.JobBatchView, set()),
         (reports.Schedule, schedules.ScheduleView, set()),
         (reports.Webhook, hooks.WebhookView, {"namespace", "behind"}),

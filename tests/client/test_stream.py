@@ -221,7 +221,7 @@ def test_when_the_server_stops_the_reason_is_told(start_server: Callable[..., Se
         await stream.close()
 
     run(work())
-    assert server.process.wait(20) == 0
+    assert server.process.wait(45) == 0
 
 
 def test_frames_may_be_large(api: Api, queue: str) -> None:

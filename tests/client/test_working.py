@@ -22,6 +22,18 @@ def test_a_fetched_job_has_everything_that_a_worker_needs(client: Any, queue: st
     assert client.get(job).worker.id == "w1"
 
 
+def test_a_worker_of_ones_own_says_its_slots_and_that_it_drains(client: Any, queue: str) -> None:
+    client.announce_worker(f"{queue}/1", hostname="here", queues=queue, slots=4)
+    client.announce_worker(f"{queue}/1", draining=True)
+    (worker,) = [worker for worker in client.workers() if worker.id == f"{queue}/1"]
+    assert (worker.hostname, worker.queues, worker.slots, worker.draining) == ("here", [queue], 4, True)
+    client.announce_worker(f"{queue}/1", queues=["a", "b"], draining=False)
+    (worker,) = [worker for worker in client.workers() if worker.id == f"{queue}/1"]
+    assert (worker.queues, worker.slots, worker.draining) == (["a", "b"], 4, False)
+    with pytest.raises(InvalidRequest, match="slots"):
+        client.announce_worker(queue, slots=0)
+
+
 def test_a_fetch_with_no_time_answers_at_once(client: Any, queue: str) -> None:
     assert client.fetch(queue, timeout=0) is None
     assert client.fetch_many([queue, f"{queue}.other"], 5, timeout="1ms") == []

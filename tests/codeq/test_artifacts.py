@@ -372,7 +372,7 @@ def bucket(tmp_path: Path) -> Iterator[Callable[[], dict[str, bytes]]]:
         client.close()
     finally:
         service.kill()
-        service.wait(10)
+        service.wait(45)
 
 
 def test_contents_can_be_kept_in_a_bucket(

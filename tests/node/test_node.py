@@ -61,7 +61,7 @@ def test_a_waiter_of_two_queues_does_not_keep_another_from_the_second(run: Calla
         both, second = fetch(node, "a", "b"), fetch(node, "b")
         await node.submit(enqueue("a", "b"))
         assert len(await both) == 1
-        assert [job.queue for job in await asyncio.wait_for(second, 1)] == ["b"]
+        assert [job.queue for job in await asyncio.wait_for(second, 20)] == ["b"]
 
     run(body)
 
@@ -72,7 +72,7 @@ def test_a_waiter_that_takes_less_than_it_may_leaves_the_rest_to_others(run: Cal
         await node.submit(enqueue("a", "b"))
         assert len(await greedy) == 2
         await node.submit(enqueue("b"))
-        assert len(await asyncio.wait_for(modest, 1)) == 1
+        assert len(await asyncio.wait_for(modest, 20)) == 1
 
     run(body)
 
@@ -151,8 +151,8 @@ def test_a_failing_operation_does_not_hide_what_the_others_of_its_batch_brought(
         with pytest.raises(apsw.Error):
             await broken
         assert (await acked).outcomes == [None]
-        assert len(await asyncio.wait_for(waiting, 1)) == 1
-        await asyncio.wait_for(ended, 1)
+        assert len(await asyncio.wait_for(waiting, 20)) == 1
+        await asyncio.wait_for(ended, 20)
         await asyncio.gather(*others)
 
     run(body)
@@ -173,7 +173,7 @@ def test_after_an_undone_batch_waiters_get_what_is_there(
         monkeypatch.setattr(Machine, "commit", fail_once)
         with pytest.raises(StorageDown):
             await fetch(node, "q")
-        [job] = await asyncio.wait_for(fetch(node, "q"), 1)
+        [job] = await asyncio.wait_for(fetch(node, "q"), 20)
         assert job.attempt == 1
 
     run(body)
@@ -198,7 +198,7 @@ def test_a_rate_that_is_raised_is_noticed_by_those_who_wait(run: Callable[[Body]
         waiting = fetch(node, "q")
         await asyncio.sleep(0)
         await node.submit(Throttle(queue="q", rate=1, window=300))
-        assert len(await asyncio.wait_for(waiting, 2)) == 1
+        assert len(await asyncio.wait_for(waiting, 20)) == 1
 
     run(body)
 
@@ -230,6 +230,6 @@ def test_jobs_that_another_process_adds_are_found(run: Callable[[Body], None]) -
         waiting = fetch(node, "q")
         with Machine(node.settings.data_dir / "rookery.db") as other:
             other.apply(Batch(node.clock.now(), [enqueue("q")], entropy=1))
-        assert len(await asyncio.wait_for(waiting, 3)) == 1
+        assert len(await asyncio.wait_for(waiting, 20)) == 1
 
     run(body)

@@ -103,7 +103,7 @@ class Crew:
         for process in self.processes:
             if process.poll() is None:
                 process.kill()
-            process.wait(10)
+            process.wait(45)
         for pid in workers:
             if pid != os.getpid() and is_alive(pid):
                 os.kill(pid, signal.SIGKILL)

@@ -173,7 +173,7 @@ def test_only_what_has_the_mark_of_the_lost_run_and_stayed_in_its_session_is_kil
     detached = wait_for(pid_in(detached_pid))
     try:
         leftovers.end(crew.home, "a", 2)
-        assert lost.wait(10) == -signal.SIGKILL
+        assert lost.wait(45) == -signal.SIGKILL
         assert is_alive(detached)
         assert [process.poll() for process in (*others, unmarked)] == [None] * 3
     finally:
@@ -193,7 +193,7 @@ def test_a_lost_run_cannot_escape_by_starting_others(crew: Crew) -> None:
     wait_for(lambda: len(session_of(lost.pid)) > 20)
     leftovers.end(crew.home, "a", 1)
 
-    assert lost.wait(10) == -signal.SIGKILL
+    assert lost.wait(45) == -signal.SIGKILL
     assert session_of(lost.pid) == []
 
 

@@ -81,7 +81,7 @@ class Counter:
                 # Killed itself, it would leave its workers to finish what they are at.
                 for number in (signal.SIGTERM, signal.SIGTERM, signal.SIGTERM):
                     process.send_signal(number)
-            process.wait(20)
+            process.wait(45)
 
 
 @pytest.fixture
@@ -356,7 +356,7 @@ def test_a_worker_is_shown_and_stopped_with_its_job_finished(
     (tmp_path / "go").touch()
     counter.ok("worker", "stop", "--wait", "--timeout", "30")
 
-    assert process.wait(20) == 0
+    assert process.wait(45) == 0
     assert api.job(job_id)["state"] == "completed"
     assert workers[0]["worker_id"] not in [worker["worker_id"] for worker in counter.json("status")["workers"]]
 
@@ -372,10 +372,29 @@ def test_a_second_signal_kills_the_command_and_gives_the_job_back(
     assert is_alive(pid)
     process.send_signal(signal.SIGTERM)
 
-    assert process.wait(20) == 0, counter.output
+    assert process.wait(45) == 0, counter.output
     job = api.job(job_id)
     assert (job["state"], job["attempt"], job["errors"]) == ("pending", 0, [])
     assert not is_alive(pid)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGUSR1])
+def test_a_signal_that_comes_with_a_workers_last_word_is_no_death(counter: Counter, queue: str, number: int) -> None:
+    program = f"""
+import os
+from rookery.queuectl.__main__ import run
+from rookery.queuectl.remote import working
+
+def report(text):
+    if text.endswith(" ended"):
+        os.kill(os.getpid(), {int(number)})
+
+working.report = report
+run()
+"""
+    command = [sys.executable, "-c", program, "--server", counter.url, "worker", "start", "--queue", queue, "--drain"]
+    done = subprocess.run(command, env=counter.environment, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_cancelled_job_is_stopped_where_it_runs(counter: Counter, api: Api, queue: str, tmp_path: Path) -> None:

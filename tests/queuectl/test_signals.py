@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import sys
 
 import pytest
 
@@ -36,7 +37,7 @@ def test_the_first_signal_lets_jobs_finish(crew: Crew, number: int) -> None:
     assert is_alive(command)
 
     (crew.directory / "go").touch()
-    assert process.wait(20) == 0
+    assert process.wait(45) == 0
     assert crew.job("long")["state"] == "completed"
     assert crew.job(untouched)["state"] == "pending"
     assert crew.worker_pids() == []
@@ -50,8 +51,20 @@ def test_ctrl_c_in_a_terminal_reaches_workers_as_well_and_still_lets_jobs_finish
     assert is_alive(command)
 
     (crew.directory / "go").touch()
-    assert process.wait(20) == 0
+    assert process.wait(45) == 0
     assert crew.job("long")["state"] == "completed"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_comes_when_all_workers_have_ended_changes_nothing(number: int) -> None:
+    program = f"""
+import os, sys
+from rookery.queuectl.pool import Pool
+code = Pool(lambda parent: None, 2).run()
+os.kill(os.getpid(), {int(number)})
+sys.exit(code)
+"""
+    assert subprocess.run([sys.executable, "-c", program], timeout=60).returncode == 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -61,7 +74,7 @@ def test_the_second_signal_kills_jobs_and_they_go_back(crew: Crew, number: int) 
     wait_for(lambda: told_to_wait(crew))
     process.send_signal(number)
 
-    assert process.wait(20) == 0
+    assert process.wait(45) == 0
     assert not is_alive(command)
     job = crew.job("long")
     assert (job["state"], job["attempts"], job["worker_id"]) == ("failed", 0, None)
@@ -86,7 +99,7 @@ def test_a_job_that_does_not_listen_is_killed_by_the_third_signal(crew: Crew) ->
         process.wait(0.5)
     process.send_signal(signal.SIGINT)
 
-    assert process.wait(20) == 0
+    assert process.wait(45) == 0
     assert not is_alive(command)
 
 
@@ -97,7 +110,7 @@ def test_sigterm_to_one_worker_ends_only_that_one_after_its_job(crew: Crew) -> N
     os.kill(worker, signal.SIGTERM)
     (crew.directory / "go").touch()
 
-    assert process.wait(20) == 0
+    assert process.wait(45) == 0
     assert crew.job("long")["state"] == "completed"
 
 
@@ -109,7 +122,7 @@ def test_a_worker_that_is_killed_is_replaced(crew: Crew) -> None:
 
     assert f"pid {worker} was killed by signal 9; starting another" in crew.output
     process.send_signal(signal.SIGINT)
-    assert process.wait(20) == 0
+    assert process.wait(45) == 0
 
 
 def test_workers_that_keep_dying_are_given_up(crew: Crew) -> None:
@@ -167,4 +180,4 @@ def test_an_idle_worker_does_not_sleep_through_a_signal(crew: Crew) -> None:
     wait_for(crew.worker_pids)
     process.send_signal(signal.SIGTERM)
 
-    assert process.wait(20) == 0
+    assert process.wait(45) == 0

@@ -55,7 +55,7 @@ def test_each_worker_is_a_process_with_a_row_while_it_runs(crew: Crew) -> None:
     assert all(re.fullmatch(r"w-[0-9a-f]{8}", worker_id) for worker_id in ids)
 
     assert crew.run("worker", "stop", "--wait").returncode == 0
-    assert process.wait(20) == 0
+    assert process.wait(45) == 0
     assert crew.worker_pids() == []
 
 
@@ -128,7 +128,7 @@ def test_draining_waits_for_what_others_run(crew: Crew) -> None:
 
     assert draining.poll() is None
     (crew.directory / "go").touch()
-    assert draining.wait(20) == 0
+    assert draining.wait(45) == 0
 
 
 def test_stopping_lets_jobs_finish_and_takes_no_more(crew: Crew) -> None:
@@ -141,7 +141,7 @@ def test_stopping_lets_jobs_finish_and_takes_no_more(crew: Crew) -> None:
     assert stop.stdout
 
     (crew.directory / "go").touch()
-    assert process.wait(20) == 0
+    assert process.wait(45) == 0
     assert crew.job(running)["state"] == "completed"
     assert crew.job(waiting)["state"] == "pending"
     assert dict(crew.home.reader().execute("SELECT key, value FROM config"))["shutdown"] == "true"
@@ -196,7 +196,7 @@ def test_workers_that_were_told_to_stop_do_so_even_if_others_start_at_once(crew:
     wait_for(lambda: len(crew.worker_pids()) == 2)
     (crew.directory / "go").touch()
 
-    assert old.wait(20) == 0
+    assert old.wait(45) == 0
     assert new.poll() is None
     crew.wait(crew.enqueue("true"), "completed")
 

@@ -17,6 +17,7 @@ from rookery.engine import Batch, Machine
 from rookery.engine.bulk import ACTIONS
 from rookery.engine.ops import (
     Ack,
+    AnnounceWorker,
     AnyOperation,
     AppendLogs,
     Approve,
@@ -126,6 +127,13 @@ def operations() -> st.SearchStrategy[list[AnyOperation]]:
             batch=st.none() | st.builds(NewJobBatch, callback_queue=st.none() | names),
         ),
         st.builds(Claim, queues=queues, count=st.integers(1, 4), worker_id=st.none() | st.just("w")),
+        st.builds(
+            AnnounceWorker,
+            worker_id=st.just("w"),
+            queues=st.none() | queues,
+            slots=st.none() | st.integers(1, 3),
+            draining=st.none() | st.booleans(),
+        ),
         st.builds(
             Ack,
             items=st.lists(

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from rookery.engine.ops import (
+    AnnounceWorker,
     Cancel,
     Delete,
     Enqueue,
@@ -358,6 +359,19 @@ def test_a_registered_worker_of_the_queue_counts(bench: Workbench) -> None:
 
     assert only(why(bench, job_id, asked=None))["last_seen"] == START_TEXT
     assert only(why(bench, job_id, asked=START - 5))["last_seen"] == START_TEXT
+
+
+def test_a_worker_that_drains_has_asked_for_nothing_since(bench: Workbench) -> None:
+    taken, waiting = bench.add(), bench.add()
+    job = bench.take(worker_id="w1")
+    assert job.job_id == taken
+    bench.do(AnnounceWorker(worker_id="w1", draining=True))
+    bench.advance(50_000)
+    bench.beat(job)
+    assert codes(why(bench, waiting, asked=None)) == ["behind_others"]
+    bench.advance(10_000)
+
+    assert only(why(bench, waiting, asked=None))["last_seen"] == START_TEXT
 
 
 def test_all_reasons_are_told_and_the_binding_one_first(bench: Workbench) -> None:

@@ -45,11 +45,11 @@ class WorkerProcess:
         """Ask it to stop; its exit code."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(20)
+        return self.process.wait(45)
 
     def kill(self) -> None:
         self.process.kill()
-        self.process.wait(10)
+        self.process.wait(45)
 
 
 StartWorker = Callable[..., WorkerProcess]

@@ -121,7 +121,7 @@ def test_a_worker_that_is_not_let_in_says_so_and_ends(start_worker: StartWorker,
     server = start_server("--admin-password", "secret")
     for transport in ("stream", "http", "auto"):
         worker = start_worker(server.url, "--transport", transport, ready=False)
-        assert worker.process.wait(20) == 1
+        assert worker.process.wait(45) == 1
         assert "the server does not let the worker in" in worker.output
     assert start_worker(server.url, env={"ROOKERY_API_KEY": "secret"}).stop() == 0
 

@@ -36,7 +36,7 @@ def test_jobs_are_enqueued_and_run_by_the_program_of_the_guide(api: Api, directo
         try:
             wait_for(lambda: api.get("/queues/emails.send").json()["completed"] == 4, alive=process)
             process.send_signal(signal.SIGTERM)
-            assert process.wait(20) == 0
+            assert process.wait(45) == 0
         finally:
             process.kill()
 

@@ -27,7 +27,7 @@ def test_a_layer_may_hold_a_lock_while_it_passes_a_job_on() -> None:
                 return enqueued
 
         jobs = [NewJob("a", {}), NewJob("b", {})]
-        return (await asyncio.wait_for(through_layers([one_at_a_time], jobs, send), 5)).job_ids
+        return (await asyncio.wait_for(through_layers([one_at_a_time], jobs, send), 20)).job_ids
 
     assert asyncio.run(main()) == ["a", "b"]
 

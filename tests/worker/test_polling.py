@@ -13,6 +13,7 @@ from tests.worker.fake_wire import until
 
 JOB = {"job_id": "job_1", "queue": "q", "payload": {}, "lease_token": "lease_1"}
 BEAT = answer(200, {"jobs": {}})
+ASIDE = {b"POST /api/v1/workers/": answer(200)}
 
 
 def both(*answers: Behaviour) -> Behaviour:
@@ -51,7 +52,7 @@ def stop_while_it_polls(app: App, server: BadServer) -> int:
 
 def test_a_job_that_comes_while_the_worker_stops_is_handed_back(app: App) -> None:
     answers = both(answer(200, {"jobs": [JOB]}), BEAT)
-    with closing(BadServer(BEAT, silence, answers, answer(200, {"status": "pending"}))) as server:
+    with closing(BadServer(BEAT, silence, answers, answer(200, {"status": "pending"}), aside=ASIDE)) as server:
         assert stop_while_it_polls(app, server) == 0
         lines = [request.split(b" HTTP/1.1")[0] for request in server.requests]
 
@@ -62,5 +63,5 @@ def test_a_job_that_comes_while_the_worker_stops_is_handed_back(app: App) -> Non
 
 def test_a_poll_that_cannot_be_hurried_does_not_keep_the_worker(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(polling, "HURRY_WITHIN", 0.05)
-    with closing(BadServer(BEAT, silence)) as server:
+    with closing(BadServer(BEAT, silence, aside=ASIDE)) as server:
         assert stop_while_it_polls(app, server) == 0

@@ -53,7 +53,7 @@ def test_what_runs_is_finished_and_nothing_new_is_taken(
     wait_for(lambda: "stopping" in worker.output)
     waiting = api.enqueue(queue, {"seconds": 0})
 
-    assert worker.process.wait(20) == 0, worker.output
+    assert worker.process.wait(45) == 0, worker.output
     assert api.job(running)["result"] == "slept"
     assert (api.job(waiting)["state"], api.job(waiting)["attempt"]) == ("pending", 0)
 
@@ -69,7 +69,7 @@ def test_what_does_not_end_in_time_is_handed_back_without_burning_an_attempt(
     job_id = begin(api, queue, 60)
     worker.signal(signal.SIGTERM)
 
-    assert worker.process.wait(20) == 3, worker.output
+    assert worker.process.wait(45) == 3, worker.output
     job = api.job(job_id)
     assert (job["state"], job["attempt"], job["errors"], job["checkpoint"]) == ("pending", 0, [], "begun")
     assert "released" in api.events_of(job_id)
@@ -85,7 +85,7 @@ def test_a_second_signal_ends_at_once_and_hands_the_jobs_back(
     wait_for(lambda: "stopping" in worker.output)
     worker.signal(number)
 
-    assert worker.process.wait(20) == code, worker.output
+    assert worker.process.wait(45) == code, worker.output
     assert (api.job(job_id)["state"], api.job(job_id)["attempt"]) == ("pending", 0)
 
 
@@ -136,7 +136,7 @@ def test_a_second_signal_ends_what_does_not_want_to_end_and_hands_it_back(
     wait_for(lambda: "stopping" in worker.output)
     worker.signal(signal.SIGTERM)
 
-    assert worker.process.wait(20) == 143, worker.output
+    assert worker.process.wait(45) == 143, worker.output
     assert (api.job(job_id)["state"], api.job(job_id)["attempt"]) == ("pending", 0)
 
 
@@ -174,7 +174,7 @@ def test_a_process_job_that_does_not_end_in_time_is_killed_and_handed_back(api: 
     pid = wait_for(lambda: api.job(job_id)["progress"])
     worker.signal(signal.SIGTERM)
 
-    assert worker.process.wait(20) == 3
+    assert worker.process.wait(45) == 3
     assert (api.job(job_id)["state"], api.job(job_id)["attempt"]) == ("pending", 0)
     wait_for(lambda: not Path(f"/proc/{pid}").exists())
 

@@ -43,6 +43,11 @@ def shown_number(number: float, width: int = 9) -> str:
     return f"{number / _SCALES[-1][1]:.0f}T"
 
 
+def shown_slots(active: int, slots: int | None) -> str:
+    """`3/10`: the jobs that a worker has, and how many it runs at a time, if it has said so."""
+    return f"{active:,}" if slots is None else f"{active:,}/{slots:,}"
+
+
 def spark(values: Sequence[float], peak: float | None = None) -> str:
     """A bar for each value, as high as it is compared to the peak. The lowest bar means nothing at all."""
     top = max(values, default=0) if peak is None else peak

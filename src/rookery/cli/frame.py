@@ -4,7 +4,7 @@ from typing import Final
 
 import click
 
-from rookery.cli.figures import seconds_since, shown_age, spark
+from rookery.cli.figures import seconds_since, shown_age, shown_slots, spark
 from rookery.cli.overview import Overview, last_minute
 from rookery.cli.tables import Table
 from rookery.model.instants import format_instant
@@ -47,13 +47,14 @@ def _print_workers(overview: Overview) -> None:
     if not overview.workers:
         click.echo("No workers connected")
         return
-    Table("WORKER", "HOSTNAME", "ACTIVE", "LAST SEEN", "QUEUES").show(
+    Table("WORKER", "HOSTNAME", "JOBS", "LAST SEEN", "QUEUES", "STATE").show(
         [
             worker["id"],
             worker["hostname"],
-            worker["active_jobs"],
+            shown_slots(worker["active_jobs"], worker.get("slots")),
             _age(worker["last_heartbeat"], overview.at),
             ", ".join(worker["queues"]),
+            "draining" if worker.get("draining") else "",
         ]
         for worker in overview.workers
     )

@@ -1,7 +1,7 @@
 """What `rookery top` shows: queues, workers, throughput and the jobs that failed last, read from a server at one go."""
 
 import time
-from typing import Any, Final, NamedTuple, TypedDict
+from typing import Any, Final, NamedTuple, NotRequired, TypedDict
 
 from rookery.cli.remote import Remote
 
@@ -36,6 +36,8 @@ class WorkerRow(TypedDict):
     active_jobs: int
     last_heartbeat: str | None
     queues: list[str]
+    slots: NotRequired[int | None]
+    draining: NotRequired[bool]
 
 
 class MinuteRow(TypedDict):

@@ -17,7 +17,7 @@ import uvloop
 from rookery import __version__
 from rookery.cli.flags import ADDRESS, COLLECTOR, DURATION, LOG_LEVELS, METRICS_PREFIX, Command, PlainCommand, switch
 from rookery.http.codeq.settings import BadSettings, CodeqSettings, read_settings
-from rookery.http.server import bind, serve
+from rookery.http.server import HttpServer, bind
 from rookery.http.settings import HttpSettings
 from rookery.node.data_dir import DataDirectoryInUse
 from rookery.node.node import Node, NodeSettings
@@ -103,6 +103,13 @@ def _engine_flags(function: Command) -> Command:
     help="Its address for OTLP over HTTP.  [default: OTEL_EXPORTER_OTLP_ENDPOINT or http://localhost:4318]",
 )
 @click.option(
+    "--stream-keepalive",
+    type=DURATION,
+    default="15s",
+    show_default=True,
+    help="After which a silent stream of events says that it is still there.",
+)
+@click.option(
     "--stream-stall-timeout",
     type=DURATION,
     default="30s",
@@ -142,6 +149,7 @@ def command(
     metrics_prefix: str,
     otel_enabled: bool,
     otel_endpoint: str | None,
+    stream_keepalive: int,
     stream_stall_timeout: int,
     stream_max_inflight: int,
     stream_max_open: int,
@@ -178,6 +186,7 @@ def command(
         write_burst=rate_limit_write_burst,
         docs_enabled=docs_enabled,
         metrics_prefix=metrics_prefix,
+        stream_keepalive=max(1, stream_keepalive) / 1000,
         stream_stall_timeout=max(1, stream_stall_timeout) / 1000,
         stream_max_inflight=stream_max_inflight,
         stream_max_open=stream_max_open,
@@ -238,9 +247,12 @@ async def _run(
         raise click.ClickException(f"cannot use the data directory {data_dir}: {error}") from None
     if host in ("0.0.0.0", "::") and http_settings.admin_password is None:
         logger.warning("listening on all interfaces without any credential: everybody who reaches it is admin")
+    server = HttpServer(node, http_settings, shutdown_timeout)
+    # Before it says that it is ready: whoever has read that may stop it.
+    server.heed_signals()
     shown = f"[{bound[0]}]" if ":" in bound[0] else bound[0]
     logger.info("rookery %s ready on http://%s:%d (data in %s)", __version__, shown, bound[1], data_dir)
-    await serve(node, http_settings, listener, shutdown_timeout)
+    await server.serve([listener])
     logger.info("stopped")
 
 

@@ -707,6 +707,21 @@ class AsyncClient:
         """Workers seen in the last day, the one heard of last first."""
         return await self._send(watch.workers())
 
+    async def announce_worker(
+        self,
+        worker_id: str,
+        *,
+        hostname: str | None = None,
+        queues: str | Iterable[str] | None = None,
+        slots: int | None = None,
+        draining: bool | None = None,
+    ) -> None:
+        """Say of a worker how many jobs it runs at a time, and whether it drains; what is not given stays as it is.
+
+        For workers that `fetch` by themselves. A `Worker` does it on its own.
+        """
+        await self._send(work.announce_worker(worker_id, hostname, queues, slots, draining))
+
     async def throughput(self) -> list[Minute]:
         """What happened in each of the last 60 minutes."""
         return await self._send(watch.throughput())

@@ -699,6 +699,21 @@ class Client:
         """Workers seen in the last day, the one heard of last first."""
         return self._send(watch.workers())
 
+    def announce_worker(
+        self,
+        worker_id: str,
+        *,
+        hostname: str | None = None,
+        queues: str | Iterable[str] | None = None,
+        slots: int | None = None,
+        draining: bool | None = None,
+    ) -> None:
+        """Say of a worker how many jobs it runs at a time, and whether it drains; what is not given stays as it is.
+
+        For workers that `fetch` by themselves. A `Worker` does it on its own.
+        """
+        self._send(work.announce_worker(worker_id, hostname, queues, slots, draining))
+
     def throughput(self) -> list[Minute]:
         """What happened in each of the last 60 minutes."""
         return self._send(watch.throughput())

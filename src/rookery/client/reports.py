@@ -62,6 +62,10 @@ class WorkerInfo(Record, frozen=True, kw_only=True):
     last_heartbeat: datetime
     started_at: datetime
     active_jobs: int = 0
+    slots: int | None = None
+    """How many jobs it runs at a time, if it has said so."""
+    draining: bool = False
+    """Whether it takes no more jobs and finishes those it has."""
 
 
 class BatchStatus(Record, frozen=True, kw_only=True):

@@ -47,6 +47,7 @@ _ONE_BY_ONE: Final[dict[type, Callable[[Ledger, Any], Any]]] = {
     ops.Heartbeat: heartbeat.heartbeat,
     ops.LoseLeases: timers.lose_leases,
     ops.SeeWorker: workers.see,
+    ops.AnnounceWorker: workers.announce,
     ops.TakeNext: taking.take_next,
     ops.RegisterWorker: workers.register,
     ops.RemoveWorker: workers.remove,

@@ -304,6 +304,16 @@ class SeeWorker(Operation, frozen=True):
     hostname: str | None = None
 
 
+class AnnounceWorker(Operation, frozen=True):
+    """A worker says of itself how many jobs it runs at a time, and whether it drains; what is None stays as it is."""
+
+    worker_id: str
+    hostname: str | None = None
+    queues: tuple[str, ...] | None = None
+    slots: int | None = None
+    draining: bool | None = None
+
+
 class RegisterWorker(Operation, frozen=True):
     """A worker begins on the machine of the store: `pid_started` tells its process from a later one of that pid."""
 
@@ -903,6 +913,7 @@ AnyOperation = (
     | Heartbeat
     | LoseLeases
     | SeeWorker
+    | AnnounceWorker
     | TakeNext
     | RegisterWorker
     | RemoveWorker

@@ -167,7 +167,7 @@ async def follow_bulk(call: Call) -> Stream:
 
 async def _frames(call: Call, known: BulkRecord) -> AsyncGenerator[bytes, None]:
     """Tell where it stands, wait for news, tell again. Who is slow hears of the latest only."""
-    node, pulse, has_begun = call.node, Pulse(), False
+    node, pulse, has_begun = call.node, Pulse(call.settings.stream_keepalive), False
     if known.finished_at is not None:
         yield _frame(known.status, known, known.status)
         return

@@ -101,17 +101,22 @@ def claim(call: Call, request: ClaimRequest, count: int) -> Claim:
     if not request.queues:
         raise invalid("queues is required")
     lease = lease_length(request.lease_duration, "lease_duration")
-    queues = dict.fromkeys(request.queues)
-    if len(queues) > MOST_QUEUES:
-        raise invalid(f"queues has {len(queues)} names, the limit is {MOST_QUEUES}")
     return Claim(
-        queues=tuple([call.queue(queue, "queues") for queue in queues]),
+        queues=queue_names(call, request.queues),
         count=count,
         worker_id=(request.worker_id or "").strip() or None,
         hostname=request.hostname or None,
         lease=DEFAULT_LEASE if lease is None else lease,
         namespace=call.namespace,
     )
+
+
+def queue_names(call: Call, given: list[str]) -> tuple[str, ...]:
+    """The queues that a worker names, as they are stored."""
+    queues = dict.fromkeys(given)
+    if len(queues) > MOST_QUEUES:
+        raise invalid(f"queues has {len(queues)} names, the limit is {MOST_QUEUES}")
+    return tuple([call.queue(queue, "queues") for queue in queues])
 
 
 def _wait(request: FetchRequest) -> float:

@@ -34,6 +34,7 @@ from rookery.http import (
     webhooks,
     why,
     work,
+    workers,
 )
 from rookery.http.call import Answer, Call, CallerGone, Receive, Route, Scope, Send, Stream, until_gone
 from rookery.http.codeq.face import CodeqFace, is_codeq
@@ -52,6 +53,7 @@ API_ROUTES: Final = [
     *produce.ROUTES,
     *fetch.ROUTES,
     *work.ROUTES,
+    *workers.ROUTES,
     *stream.ROUTES,
     *jobs.ROUTES,
     *joblogs.ROUTES,

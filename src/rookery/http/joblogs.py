@@ -127,7 +127,7 @@ async def stream(call: Call) -> Stream:
 
 async def _frames(call: Call, job_id: str, seq: int, after: int) -> AsyncGenerator[bytes, None]:
     """Read what is new, wait for more, read again. Nothing is kept for a reader who is slow."""
-    node, pulse = call.node, Pulse()
+    node, pulse = call.node, Pulse(call.settings.stream_keepalive)
     while True:
         news = node.watch_log(job_id)
         try:

@@ -1,4 +1,4 @@
-"""Looking on: workers, job batches, events as a list and as a stream, health."""
+"""Looking on: job batches, events as a list and as a stream, health."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -16,7 +16,7 @@ from rookery.http.values import duration, whole_number
 from rookery.model.names import stored_name
 from rookery.store.changes import ChangeView, read_change
 from rookery.store.events import EventFilter, EventView, first_event, last_event, read_events
-from rookery.store.views import JobBatchView, WorkerView, read_job_batch, read_workers
+from rookery.store.views import JobBatchView, read_job_batch
 
 DEFAULT_PAGE: Final = 100
 LARGEST_PAGE: Final = 1000
@@ -54,11 +54,6 @@ class Info(msgspec.Struct):
 
     server_version: str
     api_version: str
-
-
-async def list_workers(call: Call) -> Answer:
-    """Workers seen in the last day."""
-    return await call.node.overviews.run(lambda db: json_answer(read_workers(db, call.namespace)))
 
 
 async def get_batch(call: Call) -> Answer:
@@ -105,7 +100,7 @@ async def stream_events(call: Call) -> Stream:
 
 async def _event_frames(call: Call, after: int, wanted: EventFilter) -> AsyncGenerator[bytes, None]:
     """Read what is new, wait for news, read again. Nothing is kept for a reader who is slow."""
-    node, pulse = call.node, Pulse()
+    node, pulse = call.node, Pulse(call.settings.stream_keepalive)
     while True:
         news, newest = node.news(), last_event(node.reader)
         async for page in _pages(call, after, newest, wanted):
@@ -130,7 +125,7 @@ async def stream_changes(call: Call) -> Stream:
 
 async def _change_frames(call: Call, every: float) -> AsyncGenerator[bytes, None]:
     """Where the timeline stands, then a frame for all that came since the last one."""
-    node, pulse, after = call.node, Pulse(), last_event(call.node.reader)
+    node, pulse, after = call.node, Pulse(call.settings.stream_keepalive), last_event(call.node.reader)
     yield frame("position", msgspec.json.encode(Position(after)), after)
     while not node.is_closing:
         news, newest = node.news(), last_event(node.reader)
@@ -182,14 +177,6 @@ _FILTERS: Final = (
 )
 
 ROUTES = [
-    Route(
-        method="GET",
-        path="/api/v1/workers",
-        handler=list_workers,
-        summary="Workers seen in the last day",
-        answers={200: list[WorkerView]},
-        tag="Looking on",
-    ),
     Route(
         method="GET",
         path="/api/v1/batches/{batch_id}",

@@ -1,6 +1,7 @@
 """The description of the API, made from the same records that parse the requests."""
 
 import re
+from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
@@ -123,14 +124,19 @@ def _any_json(type: type) -> dict[str, Any]:
 
 def docs_routes(routes: list[Route]) -> list[Route]:
     """The document itself, and a page that shows it."""
-    document = msgspec.json.encode(describe(routes))
+
+    @cache
+    def document() -> bytes:
+        """Made when somebody asks for it: few do, and every start would wait for it."""
+        return msgspec.json.encode(describe(routes))
+
     page = (files("rookery.http") / "docs.html").read_bytes()
 
     async def openapi(call: Call) -> Answer:
         """The OpenAPI document."""
         if not call.settings.docs_enabled:
             raise not_found("not found")
-        return Answer(200, document, headers=_CACHED)
+        return Answer(200, document(), headers=_CACHED)
 
     async def docs(call: Call) -> Answer:
         """The documentation as a page."""

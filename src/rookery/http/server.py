@@ -1,8 +1,10 @@
 """Running the HTTP face on uvicorn: bounded connections, clean start, clean stop."""
 
-import logging
 import os
+import signal
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import Final
 
@@ -12,8 +14,6 @@ from rookery.http.gate import Gate
 from rookery.http.protocol import BoundedProtocol
 from rookery.http.settings import HttpSettings
 from rookery.node.node import Node
-
-logger = logging.getLogger(__name__)
 
 KEEP_ALIVE: Final = 75
 BACKLOG: Final = 4096
@@ -41,26 +41,34 @@ class HttpServer(uvicorn.Server):
         )
         self._node = node
 
+    def heed_signals(self) -> None:
+        """Let SIGTERM and SIGINT stop it from now on, until the process is gone: also before and after it serves."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self.handle_exit)
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave signals as they are: uvicorn would heed them only while it serves."""
+        yield
+
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Stop; asked twice, stop at once."""
         if self.should_exit:
             os._exit(128 + sig)
         self.should_exit = True
 
+    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
+        """Serve until a signal says stop, or if one has said so already, not at all."""
+        self._node.start()
+        try:
+            await super().serve(sockets)
+        finally:
+            await self._node.stop()
+
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Send everybody who waits home, then let uvicorn finish what is under way."""
         self._node.end_waiting()
         await super().shutdown(sockets)
-
-
-async def serve(node: Node, settings: HttpSettings, listener: socket.socket, shutdown_timeout: float) -> None:
-    """Serve until a signal says stop."""
-    server = HttpServer(node, settings, shutdown_timeout)
-    node.start()
-    try:
-        await server.serve(sockets=[listener])
-    finally:
-        await node.stop()
 
 
 def bind(host: str, port: int) -> socket.socket:

@@ -17,6 +17,8 @@ class HttpSettings(msgspec.Struct, frozen=True):
     write_burst: int = 2000
     docs_enabled: bool = True
     metrics_prefix: str = "rookery"
+    stream_keepalive: float = 15.0
+    """Seconds after which a silent stream of events says that it is still there."""
     stream_stall_timeout: float = 30.0
     """Seconds after which somebody who does not read a stream is dropped."""
     stream_max_inflight: int = 2048

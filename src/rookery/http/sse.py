@@ -1,10 +1,7 @@
 """Server-sent events: how a frame looks, and how a silent stream is kept alive."""
 
 import asyncio
-from typing import Any, Final
-
-KEEPALIVE: Final = 15.0
-"""Seconds after which a silent stream says that it is still there."""
+from typing import Any
 
 
 def frame(event: str, data: bytes, number: int | None = None) -> bytes:
@@ -14,15 +11,16 @@ def frame(event: str, data: bytes, number: int | None = None) -> bytes:
 
 
 class Pulse:
-    """Knows how long a stream has been silent."""
+    """Knows how long a stream has been silent, and when that is too long."""
 
-    def __init__(self) -> None:
+    def __init__(self, longest_silence: float) -> None:
+        self._longest_silence = longest_silence
         self._loop = asyncio.get_running_loop()
         self.beat()
 
     def beat(self) -> None:
         """Something was said."""
-        self._due = self._loop.time() + KEEPALIVE
+        self._due = self._loop.time() + self._longest_silence
 
     async def wait(self, news: asyncio.Future[Any]) -> bytes | None:
         """Wait for news; if the stream has been silent for too long by then, what there is to say."""

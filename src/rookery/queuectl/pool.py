@@ -1,6 +1,6 @@
 """The parent of workers: starts them, passes on what it is told, and replaces those that die. It runs no job itself.
 
-It has no handlers for signals: they are blocked, and it waits for them.
+It has no handlers for signals: they are blocked, to the end of the process, and it waits for them.
 """
 
 import os
@@ -39,20 +39,16 @@ class Pool:
         if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
             heeded.add(signal.SIGHUP)
         # Some systems do not even keep a signal that nobody handles.
-        handler = signal.signal(signal.SIGCHLD, lambda number, frame: None)
-        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {*heeded, KILL_NOW})
-        try:
-            for _ in range(self._count):
-                self._start()
-            while self._started:
-                number = signal.sigwait(heeded)
-                if number == signal.SIGCHLD:
-                    self._reap()
-                else:
-                    self._pass_on(number)
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-            signal.signal(signal.SIGCHLD, handler)
+        signal.signal(signal.SIGCHLD, lambda number, frame: None)
+        signal.pthread_sigmask(signal.SIG_BLOCK, {*heeded, KILL_NOW})
+        for _ in range(self._count):
+            self._start()
+        while self._started:
+            number = signal.sigwait(heeded)
+            if number == signal.SIGCHLD:
+                self._reap()
+            else:
+                self._pass_on(number)
         return int(self._has_losses)
 
     def _start(self) -> None:

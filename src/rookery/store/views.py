@@ -1,4 +1,4 @@
-"""Jobs, queues, workers and job batches as the API shows them. Nothing here writes."""
+"""Jobs, queues and job batches as the API shows them. Nothing here writes."""
 
 from array import array
 from collections.abc import Sequence
@@ -102,17 +102,6 @@ class QueueView(msgspec.Struct):
     failed: int
     oldest_pending_at: str | None
     throughput_per_min: int
-
-
-class WorkerView(msgspec.Struct):
-    """A worker that has asked for work."""
-
-    id: str
-    hostname: str | None
-    queues: list[str]
-    last_heartbeat: str
-    started_at: str
-    active_jobs: int
 
 
 class JobBatchView(msgspec.Struct):
@@ -347,43 +336,6 @@ def _oldest_pending(db: apsw.Connection, queue_id: int) -> int | None:
         (queue_id,),
     ).get
     return oldest
-
-
-def read_workers(db: apsw.Connection, namespace: str = DEFAULT_NAMESPACE) -> list[WorkerView]:
-    """Workers, the one heard of last first."""
-    everyone = namespace == DEFAULT_NAMESPACE
-    rows: list[Any] = db.execute(
-        f"""
-        SELECT namespace, id, hostname, queues, last_heartbeat, started_at
-          FROM worker
-         {"" if everyone else "WHERE namespace = ?"}
-         ORDER BY last_heartbeat DESC, id
-        """,
-        () if everyone else (namespace,),
-    ).fetchall()
-    active = {
-        (space, worker_id): count
-        for space, worker_id, count in db.execute(
-            """
-            SELECT queue.namespace, worker_id, count(*)
-              FROM job
-              JOIN queue ON queue.id = job.queue
-             WHERE lease_until IS NOT NULL
-             GROUP BY queue.namespace, worker_id
-            """
-        )
-    }
-    return [
-        WorkerView(
-            id,
-            hostname,
-            [shown_name(namespace, queue) for queue in msgspec.json.decode(queues)],
-            format_instant(last_heartbeat),
-            format_instant(started_at),
-            active.get((space, id), 0),
-        )
-        for space, id, hostname, queues, last_heartbeat, started_at in rows
-    ]
 
 
 def read_job_batch(db: apsw.Connection, batch_id: str, namespace: str = DEFAULT_NAMESPACE) -> JobBatchView | None:

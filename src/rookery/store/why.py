@@ -219,9 +219,16 @@ def _limits(db: apsw.Connection, job: _Facts, now: int) -> list[Reason]:
 
 
 def _no_workers(db: apsw.Connection, job: _Facts, now: int, last_asked: int | None) -> list[Reason]:
-    """Workers with an id are in the store; of the others, only those who ask know when they did."""
+    """Workers with an id are in the store; of the others, only those who ask know when they did.
+
+    One that drains still sends heartbeats, but has asked for nothing since it said so.
+    """
     last_heard: int | None = db.execute(
-        "SELECT max(last_heartbeat) FROM worker WHERE EXISTS (SELECT 1 FROM json_each(queues) WHERE value = ?)",
+        """
+        SELECT max(coalesce(draining_at, last_heartbeat))
+          FROM worker
+         WHERE EXISTS (SELECT 1 FROM json_each(queues) WHERE value = ?)
+        """,
         (job.stored_name,),
     ).get
     last_seen = max(last_asked or 0, last_heard or 0)

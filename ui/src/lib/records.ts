@@ -1588,13 +1588,31 @@ export interface WhyView {
   ahead?: number | null;
 }
 
+/** Which worker it was. */
+export interface WorkerAnswer {
+  status: string;
+  id: string;
+}
+
 /** The worker that has, or had, a job. */
 export interface WorkerRef {
   id: string;
   hostname: string | null;
 }
 
-/** A worker that has asked for work. */
+/** What a worker says of itself; what is absent stays as it is. */
+export interface WorkerRequest {
+  /** Where it runs; up to 512 characters */
+  hostname?: string | null;
+  /** The queues it takes jobs from; every fetch says so too */
+  queues?: string[] | null;
+  /** How many jobs it runs at a time, 1 to 1,000,000 */
+  slots?: number | null;
+  /** Whether it takes no more jobs and finishes those it has. It ends by `false`, and by a fetch that comes more than a minute later */
+  draining?: boolean | null;
+}
+
+/** A worker that was heard of. */
 export interface WorkerView {
   id: string;
   hostname: string | null;
@@ -1602,4 +1620,6 @@ export interface WorkerView {
   last_heartbeat: string;
   started_at: string;
   active_jobs: number;
+  slots: number | null;
+  draining: boolean;
 }

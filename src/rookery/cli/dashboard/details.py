@@ -7,7 +7,7 @@ from typing import Any
 from rich.text import Text
 
 from rookery.cli.answers import segment
-from rookery.cli.figures import one_line, seconds_since, shown_age, without_controls
+from rookery.cli.figures import one_line, seconds_since, shown_age, shown_slots, without_controls
 from rookery.cli.overview import Row
 from rookery.cli.remote import Remote
 from rookery.cli.why import in_words
@@ -66,7 +66,8 @@ def worker_details(worker: Row, now: float) -> Text:
     text = _fields(
         [
             ("host", worker["hostname"]),
-            ("active", f"{worker['active_jobs']:,}"),
+            ("jobs", shown_slots(worker["active_jobs"], worker.get("slots"))),
+            ("state", "draining: takes no more jobs, finishes those it has" if worker.get("draining") else None),
             ("seen", _moment(worker["last_heartbeat"], now)),
             ("started", _moment(worker["started_at"], now)),
         ]

@@ -6,11 +6,12 @@ from rich.text import Text
 from textual.widget import Widget
 
 from rookery.cli.dashboard.table import Column, Table, number
-from rookery.cli.figures import one_line, seconds_since, shown_age, shown_number, spark
+from rookery.cli.figures import one_line, seconds_since, shown_age, shown_number, shown_slots, spark
 from rookery.cli.overview import Row, last_minute
 
 SERIES: Final = (("enqueued", "blue"), ("completed", "green"), ("failed", "red"))
 PAUSED: Final = "‖"
+DRAINING: Final = "↓"
 ORDERS: Final = ("name", "pending", "dead", "rate")
 """What queues may be sorted by."""
 
@@ -57,9 +58,29 @@ def queue_table() -> Table:
 def worker_table() -> Table:
     """The workers, and when they were heard of."""
     columns = [
-        Column("WORKER", 14, lambda row, now: one_line(row["id"]), lambda row: "bold", is_right=False, weight=1),
+        Column(
+            "  WORKER",
+            16,
+            lambda row, now: f"{DRAINING if row.get('draining') else ' '} {one_line(row['id'])}",
+            lambda row: "yellow" if row.get("draining") else "bold",
+            is_right=False,
+            weight=1,
+        ),
+        Column(
+            "",
+            8,
+            lambda row, now: "draining" if row.get("draining") else "",
+            lambda row: "yellow",
+            is_right=False,
+            rank=3,
+        ),
         Column("HOST", 10, lambda row, now: one_line(row["hostname"] or ""), is_right=False, rank=2),
-        _count("ACTIVE", "active_jobs", 6, "green"),
+        Column(
+            "JOBS",
+            7,
+            lambda row, now: shown_slots(row["active_jobs"], row.get("slots")),
+            lambda row: "green" if row["active_jobs"] else "dim",
+        ),
         Column("SEEN", 6, lambda row, now: _age("last_heartbeat", row, now)),
         Column("QUEUES", 12, lambda row, now: one_line(", ".join(row["queues"])), is_right=False, weight=2, rank=1),
     ]

@@ -254,6 +254,19 @@ def _beat_body(beat: Beat | None, where: str) -> dict[str, Any]:
     )
 
 
+def announce_worker(
+    worker_id: str,
+    hostname: str | None,
+    queues: str | Iterable[str] | None,
+    slots: int | None,
+    draining: bool | None,
+) -> Request[None]:
+    """What a worker says of itself."""
+    names = [queues] if isinstance(queues, str) else queues
+    body = _given(hostname=hostname, queues=None if names is None else list(names), slots=slots, draining=draining)
+    return Request("POST", f"{API}/workers/{part_of_path(worker_id)}", no_answer, body=_encode(body))
+
+
 def add_logs(
     job: JobRef, lines: str | NewLine | Iterable[str | NewLine], level: str | None, lease_token: str | None
 ) -> Iterator[Request[LogsAdded]]:

@@ -25,6 +25,7 @@ from rookery.client.worker.credit import Credit
 from rookery.client.worker.heartbeats import Heartbeats, RunningJob
 from rookery.client.worker.lines import CannotStart, Line
 from rookery.client.worker.outbox import Outbox, message_of
+from rookery.client.worker.presence import Presence
 from rookery.client.worker.processes import Processes
 from rookery.client.worker.threads import Threads
 
@@ -151,6 +152,8 @@ class Worker:
             self._heartbeats = Heartbeats(self, self.app.new_client(timeout=HEARTBEAT_TIMEOUT, retries=0))
             stack.callback(self._heartbeats.close, LAST_MOMENT)
             self._heartbeats.start()
+            self._presence = Presence(self)
+            stack.push_async_callback(self._presence.close)
             self._line = Line(self)
             return await self._work(self._line)
 
@@ -197,6 +200,8 @@ class Worker:
             self._tell(claim, Snoozed(None, "the worker stopped"))
         line.stop_taking()
         self.flush()
+        if running:
+            self._presence.say(draining=True)
         await self._quiet(self._shutdown_timeout, self._stop_now)
         left = len(self.running)
         if left:
@@ -254,6 +259,7 @@ class Worker:
         )
         self.credit.is_off = True
         self.flush()
+        self._presence.say(draining=self.is_stopping)
 
     def receive(self, claims: list[ClaimedJob]) -> None:
         """Jobs came from the server."""

@@ -111,16 +111,21 @@ class _Worker:
             lease_duration=_LEASE,
             worker_id=self._id,
         )
-        self._listen_to_signals(worker)
+        blocked = self._listen_to_signals(worker)
         looking = asyncio.create_task(self._look_around(worker))
         try:
             await worker.run()
         finally:
             looking.cancel()
             await asyncio.gather(looking, return_exceptions=True)
+            # The loop takes its handlers with it: a signal that comes then is to be nothing to die of.
+            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
-    def _listen_to_signals(self, worker: Worker) -> None:
-        """What a signal means is for the parent to say; Ctrl-C reaches this process too, and means nothing here."""
+    def _listen_to_signals(self, worker: Worker) -> set[signal.Signals]:
+        """What a signal means is for the parent to say; Ctrl-C reaches this process too, and means nothing here.
+
+        Those that were blocked until now are given back.
+        """
 
         def kill() -> None:
             self._stop(worker)
@@ -136,7 +141,7 @@ class _Worker:
             meanings[signal.SIGHUP] = meanings[signal.SIGTERM]
         for number, meaning in meanings.items():
             loop.add_signal_handler(number, meaning)
-        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        return signal.pthread_sigmask(signal.SIG_SETMASK, ())  # type: ignore[return-value]
 
     def _stop(self, worker: Worker) -> None:
         """Said twice, it would mean not to wait for running jobs."""

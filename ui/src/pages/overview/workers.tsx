@@ -10,19 +10,20 @@ import { Age, RelativeTime, useNow } from "@/components/time";
 import { formatCount } from "@/lib/numbers";
 import { queries } from "@/lib/queries";
 import type { WorkerView } from "@/lib/records";
-import { instant, MINUTE } from "@/lib/time";
+import { stateOf } from "@/lib/workers";
+import { Slots } from "@/workers/slots";
 
 const SHOWN = 6;
-/** Workers send a heartbeat every 15 s. */
-const SILENT = 2 * MINUTE;
 
 export function WorkersPanel() {
   const { data, error, refetch } = useQuery(queries.workers());
+  const now = useNow(15_000);
+  const connected = data?.filter((worker) => stateOf(worker, now) !== "silent").length ?? 0;
   return (
     <Card
       flush
       title="Workers"
-      about={data && `${formatCount(data.length)} in the last day`}
+      about={data && `${formatCount(connected)} connected`}
       actions={
         <Link to="/workers" className="link text-sm">
           All workers
@@ -55,25 +56,38 @@ const COLUMNS: Column<WorkerView>[] = [
     lead: true,
     cell: (worker) => (
       <>
-        <span className="font-medium" title={worker.id}>
+        <span className="block truncate font-medium" title={worker.id}>
           {worker.id}
         </span>
-        <span className="ml-2 text-xs text-ink-3">{worker.hostname}</span>
+        <span className="block truncate text-xs text-ink-3" title={worker.hostname ?? undefined}>
+          {worker.hostname}
+        </span>
       </>
     ),
   },
-  { id: "jobs", title: "Jobs", right: true, cell: (worker) => formatCount(worker.active_jobs) },
+  { id: "jobs", title: "Jobs", right: true, cell: (worker) => <Slots worker={worker} /> },
   {
     id: "up",
     title: "Uptime",
     right: true,
-    cell: (worker) => <Age since={worker.started_at} className="whitespace-nowrap" />,
+    cell: (worker) => <Uptime worker={worker} />,
   },
   { id: "seen", title: "Last seen", half: true, right: true, cell: (worker) => <LastSeen worker={worker} /> },
 ];
 
+function Uptime({ worker }: { worker: WorkerView }) {
+  const state = stateOf(worker, useNow(15_000));
+  if (state === "silent") return <span className="text-ink-3">–</span>;
+  return (
+    <span className="sm:whitespace-nowrap">
+      <Age since={worker.started_at} />
+      {state === "draining" && <span className="text-active"> (draining)</span>}
+    </span>
+  );
+}
+
 function LastSeen({ worker }: { worker: WorkerView }) {
-  const now = useNow(15_000);
+  const state = stateOf(worker, useNow(15_000));
   const text = <RelativeTime at={worker.last_heartbeat} className="whitespace-nowrap" />;
-  return now - instant(worker.last_heartbeat) > SILENT ? <Badge tone="warn">silent {text}</Badge> : text;
+  return state === "silent" ? <Badge tone="warn">silent {text}</Badge> : text;
 }

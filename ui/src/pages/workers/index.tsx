@@ -1,20 +1,19 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
-import { Badge } from "@/components/badge";
 import { ErrorState, Note, SkeletonRows } from "@/components/feedback";
 import { Segmented, TextField } from "@/components/field";
 import { Figure, Figures, Page } from "@/components/layout";
-import { type Column, Table } from "@/components/table";
-import { Age, RelativeTime, useNow } from "@/components/time";
+import { Table } from "@/components/table";
+import { useNow } from "@/components/time";
 import { formatCount, plural } from "@/lib/numbers";
 import { queries } from "@/lib/queries";
-import type { WorkerView } from "@/lib/records";
 import { param, useParams } from "@/lib/url";
-import { isSilent, unserved } from "@/lib/workers";
+import { allSlots, stateOf, unserved, type WorkerState } from "@/lib/workers";
+import { columnsAt } from "./columns";
 import { NoWorkers } from "./empty";
 
-type Shown = "all" | "live" | "silent";
+type Shown = "all" | WorkerState;
 
 /** Who works: on what, where, since when, and whether they are still heard of. */
 export default function WorkersPage() {
@@ -24,12 +23,13 @@ export default function WorkersPage() {
   const [params, change] = useParams();
   const text = param(params, "q").toLowerCase();
   const shown = param(params, "show", "all") as Shown;
-  const silent = (data ?? []).filter((worker) => isSilent(worker, now));
-  const live = (data?.length ?? 0) - silent.length;
+  const inState = (state: WorkerState) => (data ?? []).filter((worker) => stateOf(worker, now) === state);
+  const [live, draining, silent] = [inState("live"), inState("draining"), inState("silent")];
+  const slots = allSlots([...live, ...draining]);
   const waiting = useMemo(() => unserved(queues ?? [], data ?? [], now), [queues, data, now]);
   const rows = (data ?? []).filter(
     (worker) =>
-      (shown === "all" || isSilent(worker, now) === (shown === "silent")) &&
+      (shown === "all" || stateOf(worker, now) === shown) &&
       [worker.id, worker.hostname ?? "", ...worker.queues].some((part) => part.toLowerCase().includes(text)),
   );
   const columns = useMemo(() => columnsAt(now), [now]);
@@ -38,7 +38,13 @@ export default function WorkersPage() {
     <Page title="Workers" about="Everybody who has asked for jobs in the last day.">
       {data === undefined || data.length > 0 ? (
         <Figures className="sm:grid-cols-4">
-          <Figure label="Live" value={formatCount(live)} note="in the last 2 minutes" />
+          <Figure
+            label="Live"
+            value={formatCount(live.length)}
+            note={
+              draining.length > 0 ? `and ${formatCount(draining.length)} draining` : "in the last 2 minutes"
+            }
+          />
           <Figure
             label="Silent"
             value={formatCount(silent.length)}
@@ -50,6 +56,7 @@ export default function WorkersPage() {
           <Figure
             label="Jobs in hand"
             value={formatCount((data ?? []).reduce((sum, worker) => sum + worker.active_jobs, 0))}
+            note={slots !== null && `of ${plural(slots, "slot")}`}
           />
           <Figure
             label="Queues served"
@@ -106,6 +113,7 @@ export default function WorkersPage() {
                 options={[
                   ["all", "All"],
                   ["live", "Live"],
+                  ["draining", "Draining"],
                   ["silent", "Silent"],
                 ]}
               />
@@ -122,92 +130,5 @@ export default function WorkersPage() {
         )}
       </section>
     </Page>
-  );
-}
-
-function columnsAt(now: number): Column<WorkerView>[] {
-  return [
-    {
-      id: "id",
-      title: "Worker",
-      lead: true,
-      className: "sm:max-w-72",
-      cell: (worker) => (
-        <span className="block truncate font-medium" title={worker.id}>
-          {worker.id}
-        </span>
-      ),
-    },
-    {
-      id: "state",
-      title: "State",
-      cell: (worker) =>
-        isSilent(worker, now) ? <Badge tone="warn">silent</Badge> : <Badge tone="good">live</Badge>,
-    },
-    {
-      id: "host",
-      title: "Host",
-      half: true,
-      className: "sm:max-w-40",
-      cell: (worker) => (
-        <span className="block truncate text-ink-2" title={worker.hostname ?? undefined}>
-          {worker.hostname ?? "–"}
-        </span>
-      ),
-    },
-    { id: "queues", title: "Queues", wide: true, cell: (worker) => <Queues names={worker.queues} /> },
-    {
-      id: "jobs",
-      title: "Jobs",
-      right: true,
-      cell: (worker) => (
-        <Link
-          to="/jobs"
-          search={{ worker: worker.id, state: "active" } as never}
-          className="link whitespace-nowrap"
-          title={`The jobs that ${worker.id} has now`}
-        >
-          {plural(worker.active_jobs, "job")}
-        </Link>
-      ),
-    },
-    {
-      id: "seen",
-      title: "Last seen",
-      right: true,
-      half: true,
-      className: "whitespace-nowrap",
-      cell: (worker) => <RelativeTime at={worker.last_heartbeat} className="text-ink-2" />,
-    },
-    {
-      id: "up",
-      title: "Uptime",
-      right: true,
-      className: "whitespace-nowrap",
-      cell: (worker) =>
-        isSilent(worker, now) ? (
-          <span className="text-ink-3">–</span>
-        ) : (
-          <Age since={worker.started_at} className="text-ink-2" />
-        ),
-    },
-  ];
-}
-
-const SHOWN = 3;
-
-function Queues({ names }: { names: string[] }) {
-  return (
-    <span title={names.join(", ")}>
-      {names.slice(0, SHOWN).map((name, place) => (
-        <span key={name}>
-          {place > 0 && ", "}
-          <Link to="/queues/$name" params={{ name }} className="rounded hover:text-accent">
-            {name}
-          </Link>
-        </span>
-      ))}
-      {names.length > SHOWN && <span className="text-ink-3"> and {names.length - SHOWN} more</span>}
-    </span>
   );
 }
