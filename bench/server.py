@@ -1,6 +1,5 @@
 """Servers to measure: Rookery on some data directory, and the raw ASGI yardstick."""
 
-import os
 import re
 import socket
 import subprocess
@@ -28,8 +27,7 @@ class Running(NamedTuple):
         """The processor time of the main thread, and of all others together."""
         times = {}
         for task in Path(f"/proc/{self.pid}/task").iterdir():
-            fields = (task / "stat").read_text().rpartition(")")[2].split()
-            times[task.name] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+            times[task.name] = int((task / "schedstat").read_text().split()[0]) / 1e9
         main = times.pop(str(self.pid))
         return main, sum(times.values())
 

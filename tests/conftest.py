@@ -214,7 +214,11 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--long", action="store_true", help="Long rounds of the property and chaos tests.")
+    parser.addoption(
+        "--long",
+        action="store_true",
+        help="Long rounds of the property and chaos tests, a million jobs for the web UI.",
+    )
 
 
 @pytest.fixture

@@ -78,7 +78,7 @@ def test_a_search_without_a_body_finds_all_jobs(api: Api, queue: str) -> None:
     job_id = api.enqueue(queue)
     answer = api.post("/jobs/search")
     assert answer.status_code == 200
-    assert set(answer.json()) == {"jobs", "total", "cursor", "has_more", "duration_ms"}
+    assert set(answer.json()) == {"jobs", "total", "is_partial", "cursor", "has_more", "duration_ms"}
     assert answer.json()["jobs"][0]["id"] == job_id
 
 
@@ -719,3 +719,18 @@ def test_a_search_that_takes_too_long_is_ended(start_server: Callable[..., Serve
     assert api.post("/enqueue/batch", {"jobs": [{"queue": "q", "payload": "x" * 5000}] * 500}).status_code == 201
     answer = api.post("/jobs/search", {"payload_contains": "x" * 500 + "y"})
     assert_refused(answer, 503, "SEARCH_TIMEOUT", "0.03 s")
+
+
+def test_a_caller_says_how_far_to_count(api: Api, queue: str) -> None:
+    for _ in range(3):
+        api.enqueue(queue, {"a": 1})
+    found = api.post("/jobs/search", {"queue": queue, "payload_contains": "a", "total_up_to": 2}).json()
+    assert (found["total"], found["is_partial"]) == (3, False), "few matches are known without counting"
+    assert api.post("/jobs/search", {"queue": queue, "total_up_to": 0}).json()["total"] == 3
+
+
+@pytest.mark.parametrize("up_to", [-1, 1_000_000_001])
+def test_a_bad_bound_of_the_total_is_refused(api: Api, up_to: int) -> None:
+    answer = api.post("/jobs/search", {"total_up_to": up_to})
+    assert answer.status_code == 400
+    assert "total_up_to" in answer.json()["error"]

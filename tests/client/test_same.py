@@ -208,7 +208,7 @@ def test_options_are_the_fields_of_a_new_job() -> None:
 
 def test_options_are_what_the_server_takes() -> None:
     assert {*NewJob.__struct_fields__} - {"delay"} == {*EnqueueRequest.__struct_fields__}
-    paging = {"sort", "order", "limit", "cursor"}
+    paging = {"sort", "order", "limit", "cursor", "total_up_to"}
     assert {*Filters.__annotations__} | paging == {*SearchRequest.__struct_fields__}
     from rookery.client.calls.schedules import ScheduleChanges
     from rookery.client.calls.webhooks import WebhookChanges

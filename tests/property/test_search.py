@@ -17,7 +17,7 @@ from rookery.engine.ops import Cancel, Delete, Enqueue, Hold, NewJob, NewJobBatc
 from rookery.model.job import STATES
 from rookery.model.names import is_visible
 from rookery.store import payload_jq
-from rookery.store.search import SORTS, JobFilter, Order, count_jobs, find_ids, search
+from rookery.store.search import SCATTERED, SORTS, JobFilter, Order, count_jobs, find_ids, search
 from tests.conftest import START
 from tests.unit.workbench import Workbench
 
@@ -317,6 +317,8 @@ def key_of(job: dict[str, Any], sort: str) -> tuple[int, str]:
     is_descending=st.booleans(),
     limit=st.integers(1, 4),
     few=st.sampled_from([0, 2, 5000]),
+    scattered=st.sampled_from([0, SCATTERED, 1_000_000]),
+    up_to=st.integers(0, 4),
 )
 def test_a_search_finds_what_a_look_at_every_job_finds(
     specs: list[dict[str, Any]],
@@ -326,6 +328,8 @@ def test_a_search_finds_what_a_look_at_every_job_finds(
     is_descending: bool,
     limit: int,
     few: int,
+    scattered: int,
+    up_to: int,
 ) -> None:
     bench = Workbench()
     for spec in specs:
@@ -335,15 +339,18 @@ def test_a_search_finds_what_a_look_at_every_job_finds(
     if batches:
         many = [*many, JobFilter(batch_id=batches[0])]
     order = Order(sort, is_descending)
-    with mock.patch("rookery.store.search.FEW", few):
+    with mock.patch.multiple("rookery.store.search", FEW=few, SCATTERED=scattered):
         for wanted in many:
             expected = [job for job in jobs if is_wanted(job, wanted, namespace)]
             ids = [id for _, id in sorted((key_of(job, sort) for job in expected), reverse=is_descending)]
             assert pages(db, wanted, namespace, order, limit) == (ids, {len(ids)}), wanted
             assert count_jobs(db, wanted, namespace) == len(ids)
-            up_to = len(jobs) // 2 + 1
-            early = sorted((job["created_at"], job["seq"], job["id"]) for job in expected if job["seq"] <= up_to)
-            assert walked(db, wanted, namespace, up_to, limit) == [id for _, _, id in early]
+            counted = search(db, wanted, namespace, order, limit, up_to=up_to)
+            assert counted.total == (up_to if counted.is_partial else len(ids))
+            assert not counted.is_partial or up_to < len(ids)
+            last = len(jobs) // 2 + 1
+            early = sorted((job["created_at"], job["seq"], job["id"]) for job in expected if job["seq"] <= last)
+            assert walked(db, wanted, namespace, last, limit) == [id for _, _, id in early]
     bench.machine.close()
 
 
@@ -353,7 +360,7 @@ def pages(
     """The ids of all pages, and what they said the total was."""
     ids, totals, after = [], set(), None
     while True:
-        rows, total = search(db, wanted, namespace, order, limit, after)
+        rows, total, _ = search(db, wanted, namespace, order, limit, after)
         ids += [id for _, id, _ in rows]
         totals.add(total)
         assert len(ids) < 100, "the pages do not end"
@@ -405,7 +412,7 @@ def test_paging_neither_skips_nor_repeats_while_jobs_change(
     to_do = iter(changes)
     with mock.patch("rookery.store.search.FEW", few):
         while True:
-            rows, _ = search(bench.machine._db, wanted, "default", Order(is_descending=is_descending), limit, after)
+            rows, _, _ = search(bench.machine._db, wanted, "default", Order(is_descending=is_descending), limit, after)
             seen += [id for _, id, _ in rows]
             assert len(seen) < 100, "the pages do not end"
             if len(rows) < limit:

@@ -7,7 +7,7 @@ import apsw
 import pytest
 
 from rookery.engine.ops import Delete, NewJob, Purge
-from rookery.store.search import JobFilter, Order, count_jobs, find_ids, search
+from rookery.store.search import Found, JobFilter, Order, count_jobs, find_ids, search
 from tests.unit.workbench import Workbench
 
 
@@ -45,8 +45,10 @@ def test_tags_of_a_refused_enqueue_are_not_written(bench: Workbench) -> None:
     assert tags_of(bench) == []
 
 
-def plans(db: apsw.Connection, wanted: JobFilter, order: Order | None = None) -> list[str]:
-    """How SQLite goes about a search."""
+def statements(
+    db: apsw.Connection, wanted: JobFilter, order: Order | None = None, up_to: int | None = None
+) -> list[tuple[str, Any]]:
+    """What SQLite is told to do for a search."""
     run: list[tuple[str, Any]] = []
 
     def note(_: apsw.Cursor, sql: str, bindings: Any) -> bool:
@@ -54,8 +56,14 @@ def plans(db: apsw.Connection, wanted: JobFilter, order: Order | None = None) ->
         return True
 
     db.exec_trace = note
-    search(db, wanted, "default", order or Order(), 50)
+    search(db, wanted, "default", order or Order(), 50, up_to=up_to)
     db.exec_trace = None
+    return run
+
+
+def plans(db: apsw.Connection, wanted: JobFilter, order: Order | None = None) -> list[str]:
+    """How SQLite goes about a search."""
+    run = statements(db, wanted, order)
     return [detail for sql, bindings in run for *_, detail in db.execute(f"EXPLAIN QUERY PLAN {sql}", bindings)]
 
 
@@ -119,7 +127,7 @@ def test_a_queue_that_is_not_there_has_no_jobs(bench: Workbench) -> None:
         JobFilter(queue="none", payload_contains="x"),
         JobFilter(states=("unknown",)),
     ):
-        assert search(bench.machine._db, wanted, "default", Order(), 10) == ([], 0)
+        assert search(bench.machine._db, wanted, "default", Order(), 10) == Found([], 0)
         assert count_jobs(bench.machine._db, wanted, "default") == 0
         assert find_ids(bench.machine._db, wanted, "default", up_to=9, after=None, limit=5) == ([], None)
 
@@ -130,3 +138,72 @@ def test_a_walk_leaves_later_jobs_alone(bench: Workbench) -> None:
     page, position = find_ids(bench.machine._db, JobFilter(queue="q"), "default", up_to=3, after=None, limit=2)
     assert page == ids[:2]
     assert find_ids(bench.machine._db, JobFilter(queue="q"), "default", up_to=3, after=position, limit=2)[0] == ids[2:3]
+
+
+MANY = {
+    "payload": JobFilter(payload_contains="a"),
+    "queue and payload": JobFilter(queue="q", payload_contains="a"),
+    "jq": JobFilter(payload_jq=".a == 1"),
+    "tag": JobFilter(tags='{"t":"x"}'),
+    "errors": JobFilter(has_errors=False),
+}
+
+
+@pytest.mark.parametrize("name", MANY)
+def test_more_matches_than_are_asked_for_are_not_counted(bench: Workbench, name: str) -> None:
+    for _ in range(5):
+        bench.add(payload='{"a":1}', tags='{"t":"x"}')
+    bench.add("other", scheduled_at=bench.now + 1000)
+    with mock.patch("rookery.store.search.FEW", 3):
+        run = statements(bench.machine._db, MANY[name], up_to=3)
+        assert search(bench.machine._db, MANY[name], "default", Order(), 2, up_to=3)[1:] == (3, True)
+        assert search(bench.machine._db, MANY[name], "default", Order(), 2, up_to=4)[1:] == (4, True)
+        assert search(bench.machine._db, MANY[name], "default", Order(), 2, up_to=9).is_partial is False
+    assert [sql for sql, _ in run if "count(*)" in sql] == []
+
+
+def test_a_total_that_is_known_without_counting_is_told_whole(bench: Workbench) -> None:
+    for _ in range(5):
+        bench.add()
+    for wanted in (JobFilter(), JobFilter(queue="q"), JobFilter(payload_contains="{}")):
+        assert search(bench.machine._db, wanted, "default", Order(), 2, up_to=1)[1:] == (5, False)
+
+
+@pytest.mark.parametrize("wanted", [JobFilter(), JobFilter(queue="q"), JobFilter(states=("completed",))])
+@pytest.mark.parametrize("is_descending", [True, False])
+def test_completed_jobs_are_sorted_by_an_index(bench: Workbench, wanted: JobFilter, is_descending: bool) -> None:
+    for _ in range(3):
+        bench.add()
+        bench.run()
+        bench.advance(10)
+    order = Order("completed_at", is_descending)
+    behind = None if is_descending else (0, "")
+    ids = [id for _, id, _ in search(bench.machine._db, wanted, "default", order, 2, behind).rows]
+    assert ids == sorted(ids, reverse=is_descending)
+    assert len(ids) == 2
+    if is_descending:
+        steps = plans(bench.machine._db, wanted, order)
+        assert any("job_ended" in step for step in steps)
+
+
+def test_most_jobs_of_a_store_are_gone_through_in_their_order(bench: Workbench) -> None:
+    for number in range(20):
+        bench.add(f"q{number % 2}", payload='{"a":1}')
+    for _ in range(40):
+        bench.add("rest", scheduled_at=bench.now + 1000)
+    most = plans(bench.machine._db, JobFilter(states=("pending",), payload_contains="b"))
+    assert "SCAN job" in most
+    with mock.patch("rookery.store.search.SCATTERED", 2):
+        part = plans(bench.machine._db, JobFilter(states=("pending",), payload_contains="b"))
+    assert "SCAN job" not in part
+    assert any("job_of_queue" in step for step in part)
+
+
+def test_jobs_with_an_error_of_a_kind_are_found_by_their_errors(bench: Workbench) -> None:
+    for error in ("lost host 1", "lost host 2", "lost port 3"):
+        bench.add(max_retries=1)
+        bench.fail(bench.take(), error)
+    wanted = JobFilter(states=("dead",), error_matches="lost host *")
+    assert search(bench.machine._db, wanted, "default", Order(), 5).total == 2
+    sources = [sql for sql, _ in statements(bench.machine._db, wanted) if "FROM error WHERE instr" in sql]
+    assert len(sources) == 1

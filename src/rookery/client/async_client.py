@@ -456,7 +456,7 @@ class AsyncClient:
         cursor: str | None = None
         while limit is None or limit > 0:
             size = PAGE_SIZE if limit is None else min(PAGE_SIZE, limit)
-            page = await self._send(find.search(filters, sort, order, size, cursor))
+            page = await self._send(find.search(filters, sort, order, size, cursor, 0))
             for job in page.jobs:
                 yield job
             if not page.has_more or page.cursor is None:
@@ -471,10 +471,14 @@ class AsyncClient:
         order: Order | None = None,
         limit: int = 50,
         cursor: str | None = None,
+        total_up_to: int | None = None,
         **filters: Unpack[Filters],
     ) -> Page:
-        """One page of the jobs that match, and how many match in all; `cursor` of a page leads to the next."""
-        return await self._send(find.search(filters, sort, order, limit, cursor))
+        """One page of the jobs that match, and how many match in all; `cursor` of a page leads to the next.
+
+        With `total_up_to` no more than these are counted, which is faster if very many match.
+        """
+        return await self._send(find.search(filters, sort, order, limit, cursor, total_up_to))
 
     async def count(self, **filters: Unpack[Filters]) -> int:
         """How many jobs match.

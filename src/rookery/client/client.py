@@ -452,7 +452,7 @@ class Client:
         cursor: str | None = None
         while limit is None or limit > 0:
             size = PAGE_SIZE if limit is None else min(PAGE_SIZE, limit)
-            page = self._send(find.search(filters, sort, order, size, cursor))
+            page = self._send(find.search(filters, sort, order, size, cursor, 0))
             yield from page.jobs
             if not page.has_more or page.cursor is None:
                 return
@@ -466,10 +466,14 @@ class Client:
         order: Order | None = None,
         limit: int = 50,
         cursor: str | None = None,
+        total_up_to: int | None = None,
         **filters: Unpack[Filters],
     ) -> Page:
-        """One page of the jobs that match, and how many match in all; `cursor` of a page leads to the next."""
-        return self._send(find.search(filters, sort, order, limit, cursor))
+        """One page of the jobs that match, and how many match in all; `cursor` of a page leads to the next.
+
+        With `total_up_to` no more than these are counted, which is faster if very many match.
+        """
+        return self._send(find.search(filters, sort, order, limit, cursor, total_up_to))
 
     def count(self, **filters: Unpack[Filters]) -> int:
         """How many jobs match.

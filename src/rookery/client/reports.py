@@ -11,10 +11,11 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Page(Record, frozen=True, kw_only=True):
-    """Jobs of a search, how many match in all, and where the next page begins."""
+    """Jobs of a search, how many match in all (`is_partial`: more do), and where the next page begins."""
 
     jobs: list[JobSummary]
     total: int
+    is_partial: bool = False
     cursor: str | None = None
     has_more: bool = False
 

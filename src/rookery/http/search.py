@@ -26,6 +26,7 @@ LARGEST_PAGE: Final = 1000
 MOST_IDS: Final = 1000
 MOST_TAGS: Final = 100
 LONGEST_TEXT: Final = 4096
+MOST_COUNTED: Final = 1_000_000_000
 
 _TIME: Final = "RFC 3339, or a day like `2026-02-10`"
 
@@ -77,13 +78,18 @@ class SearchRequest(msgspec.Struct):
     order: Annotated[str | None, says("`desc` (default) or `asc`; ties by id in the same direction")] = None
     limit: Annotated[int | None, says("Jobs a page: 50 by default, 1000 at the most")] = None
     cursor: Annotated[str | None, says("The `cursor` of the page before, with the same sort and order")] = None
+    total_up_to: Annotated[
+        int | None,
+        says("Count no more matches than these, unless their number is known without counting; by default all"),
+    ] = None
 
 
 class SearchAnswer(msgspec.Struct):
-    """A page of jobs, and how many match in all."""
+    """A page of jobs, and how many match in all; `is_partial`: more than `total` do, but no more were counted."""
 
     jobs: list[JobSummary]
     total: int
+    is_partial: bool
     cursor: str | None
     has_more: bool
     duration_ms: float
@@ -152,15 +158,18 @@ async def _answer(call: Call, request: SearchRequest) -> Answer:
     order = Order(sort, is_descending=request.order != "asc")
     limit = min(request.limit, LARGEST_PAGE) if request.limit is not None and request.limit > 0 else DEFAULT_PAGE
     after = _position(request.cursor, order)
+    up_to = request.total_up_to
+    if up_to is not None and up_to not in range(MOST_COUNTED + 1):
+        raise invalid(f"total_up_to must be from 0 to {MOST_COUNTED}")
 
     def read(db: apsw.Connection) -> Answer:
         started = perf_counter()
-        rows, total = search(db, wanted, call.namespace, order, limit + 1, after)
+        rows, total, is_partial = search(db, wanted, call.namespace, order, limit + 1, after, up_to)
         jobs = read_summaries(db, [seq for _, _, seq in rows[:limit]], call.namespace)
         has_more = len(rows) > limit
         cursor = _cursor(order, rows[limit - 1][:2]) if has_more else None
         duration = round((perf_counter() - started) * 1000, 3)
-        return json_answer(SearchAnswer(jobs, total, cursor, has_more, duration))
+        return json_answer(SearchAnswer(jobs, total, is_partial, cursor, has_more, duration))
 
     return await call.node.reads.run(read)
 

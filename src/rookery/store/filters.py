@@ -51,14 +51,14 @@ class Sql(NamedTuple):
 
 
 class Source(NamedTuple):
-    """An index that finds all jobs that meet a condition: their seqs, and the first and the last of these."""
+    """An index that finds all jobs that meet a condition: their seqs, and the first and the last of these.
+
+    Unless it `is_exact` it finds others too.
+    """
 
     seqs: Sql
     ends: Sql | None
-
-    def counted(self) -> Sql:
-        """How many there are."""
-        return Sql(f"SELECT count(*) FROM ({self.seqs.text})", self.seqs.values)
+    is_exact: bool = True
 
 
 class Condition(NamedTuple):
@@ -196,7 +196,18 @@ def _errors(wanted: JobFilter) -> Iterator[Condition]:
         seqs = Sql(like_it, (_lower(wanted.error_contains),))
         yield Condition(Sql(f"seq IN ({seqs.text})", seqs.values), _ranges(seqs))
     if wanted.error_matches is not None:
-        yield Condition(_last_error_matches(wanted.error_matches.strip(BLANKS)))
+        line = wanted.error_matches.strip(BLANKS)
+        yield Condition(_last_error_matches(line), _errors_like(line))
+
+
+def _errors_like(line: str) -> Source | None:
+    """Jobs with any error that has the longest part of the line in it: those that match are among them."""
+    part = max(line.split("*"), key=len)
+    if not part:
+        return None
+    return _ranges(Sql("SELECT DISTINCT job AS seq FROM error WHERE instr(error, ?) > 0", (part,)))._replace(
+        is_exact=False
+    )
 
 
 def _last_error_matches(line: str) -> Sql:

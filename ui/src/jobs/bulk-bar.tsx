@@ -26,12 +26,15 @@ export function BulkBar({
   chosen,
   shown,
   total,
+  many,
   onAct,
   onChoose,
 }: {
   chosen: Chosen;
   shown: number;
   total: number;
+  /** The total in words. */
+  many: string;
   onAct: (action: BulkAction) => void;
   onChoose: (chosen: Chosen) => void;
 }) {
@@ -44,7 +47,7 @@ export function BulkBar({
       className="sticky top-12 z-10 flex flex-wrap items-center gap-2 border-line border-y bg-accent-soft px-4 py-2 text-sm"
     >
       <p className="mr-auto min-w-0" aria-live="polite">
-        <b className="font-semibold">{chosen.all ? `All ${formatCount(total)}` : formatCount(count)}</b>{" "}
+        <b className="font-semibold">{chosen.all ? `All ${many}` : formatCount(count)}</b>{" "}
         {chosen.all
           ? "matching jobs selected"
           : plural(count, "job selected", "jobs selected").replace(/^\S+ /, "")}
@@ -54,7 +57,7 @@ export function BulkBar({
             className="link ml-2 font-medium"
             onClick={() => onChoose({ ...chosen, all: true })}
           >
-            Select all {formatCount(total)} matching
+            Select all {many} matching
           </button>
         )}
         <button type="button" className="link ml-2" onClick={() => onChoose(NONE)}>

@@ -4,7 +4,7 @@
  */
 
 import { Button } from "@/components/button";
-import { formatCount } from "@/lib/numbers";
+import { formatCount, formatTotal } from "@/lib/numbers";
 import { param, useParams } from "@/lib/url";
 
 export const PAGE_SIZES = [25, 50, 100, 250];
@@ -28,10 +28,13 @@ export const FIRST_PAGE = { cursor: "", page: "" };
 
 export function Pager({
   total,
+  isPartial = false,
   next,
   shown,
 }: {
   total: number;
+  /** There are more than `total`. */
+  isPartial?: boolean;
   next: string | null | undefined;
   shown: number;
 }) {
@@ -48,7 +51,7 @@ export function Pager({
       className="flex flex-wrap items-center gap-2 border-line border-t px-4 py-2"
     >
       <p className="mr-auto text-xs text-ink-3">
-        Page {formatCount(page)} of {formatCount(Math.max(page, pages))}
+        Page {formatCount(page)} of {formatTotal(Math.max(page, pages), isPartial && next != null)}
       </p>
       <label className="flex items-center gap-2 text-xs text-ink-3 max-sm:hidden">
         Rows

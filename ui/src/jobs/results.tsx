@@ -7,7 +7,7 @@ import { EmptyState, ErrorState, SkeletonRows } from "@/components/feedback";
 import type { Column } from "@/components/table";
 import { isNarrow } from "@/lib/filter-words";
 import { ALL, type JobFilter, type Sort } from "@/lib/filters";
-import { formatCount, plural } from "@/lib/numbers";
+import { formatTotal } from "@/lib/numbers";
 import type { JobSummary } from "@/lib/records";
 import { BulkBar, type Chosen, NONE } from "./bulk-bar";
 import { openBulk } from "./bulk-dialog";
@@ -47,15 +47,15 @@ export function JobResults({
       <SkeletonRows rows={8} />
     );
   }
-  const { jobs, total, cursor: next, duration_ms } = search.data;
+  const { jobs, total, is_partial, cursor: next, duration_ms } = search.data;
+  const many = formatTotal(total, is_partial);
   const apartFromQueue = onReset === undefined;
   return (
     <div className={cx("border-line border-t transition-opacity", search.isPlaceholderData && "opacity-60")}>
       <RunningBulks />
       <div className="flex min-h-11 flex-wrap items-center gap-x-3 gap-y-1 px-4 py-1.5">
         <p className="mr-auto text-sm text-ink-2" role="status">
-          <b className="font-semibold text-ink">{formatCount(total)}</b>{" "}
-          {plural(total, "result").replace(/^\S+ /, "")}{" "}
+          <b className="font-semibold text-ink">{many}</b> {total === 1 && !is_partial ? "result" : "results"}{" "}
           <span className="text-ink-3">({Math.max(1, Math.round(duration_ms))} ms)</span>
         </p>
         {total > 0 && !chosen.all && (
@@ -65,7 +65,7 @@ export function JobResults({
             className="-mr-2"
             onClick={() => setChosen({ ids: new Set(), all: true })}
           >
-            Select all {formatCount(total)}
+            Select all {many}
           </Button>
         )}
         {toolbar && <div className="flex items-center gap-2">{toolbar}</div>}
@@ -74,6 +74,7 @@ export function JobResults({
         chosen={chosen}
         shown={jobs.length}
         total={total}
+        many={many}
         onChoose={setChosen}
         onAct={(action) =>
           openBulk(action, chosen.all ? { filter } : { ids: [...chosen.ids] }, () => setChosen(NONE))
@@ -110,7 +111,7 @@ export function JobResults({
           }}
         />
       )}
-      <Pager total={total} next={next} shown={jobs.length} />
+      <Pager total={total} isPartial={is_partial} next={next} shown={jobs.length} />
     </div>
   );
 }

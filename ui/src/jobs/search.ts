@@ -7,10 +7,14 @@ import { type JobFilter, toRequest } from "@/lib/filters";
 import { queries } from "@/lib/queries";
 import { usePage } from "./pager";
 
+/** More matches than these are not counted, if they would have to be looked at for it: that takes long with many jobs. */
+const COUNTED = 10_000;
+
 /** The page of jobs that the address asks for. */
 export function useJobSearch(filter: JobFilter) {
   const { cursor, size } = usePage();
-  return useQuery(queries.search({ ...toRequest(filter), limit: size, cursor: cursor || undefined }));
+  const page = { limit: size, cursor: cursor || undefined, total_up_to: COUNTED };
+  return useQuery(queries.search({ ...toRequest(filter), ...page }));
 }
 
 /** What the server has against the filter, if it is about one of its fields. */

@@ -12,7 +12,8 @@ const PATIENCE = 6;
 
 export interface ExportPage {
   lines: string[];
-  total: number;
+  /** How many jobs there are; only the first page says so, as it takes long to count them. */
+  total: number | null;
   /** Where to go on; null: that was all. */
   cursor: string | null;
 }
@@ -25,9 +26,11 @@ export async function* exportPages(
 ): AsyncGenerator<ExportPage> {
   let cursor = from;
   do {
-    const page = await patiently(() => api.searchLines({ ...request, limit: PAGE, cursor }, signal), signal);
+    const isFirst = cursor === null;
+    const wanted = { ...request, limit: PAGE, cursor, total_up_to: isFirst ? undefined : 0 };
+    const page = await patiently(() => api.searchLines(wanted, signal), signal);
     cursor = page.cursor;
-    yield { lines: splitArray(page.jobs), total: page.total, cursor };
+    yield { lines: splitArray(page.jobs), total: isFirst ? page.total : null, cursor };
   } while (cursor !== null);
 }
 

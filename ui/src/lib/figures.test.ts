@@ -1,6 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { estimateDrain, recentRate } from "./drain";
-import { formatBytes, formatCount, formatRate, formatShare, formatShort, plural } from "./numbers";
+import {
+  formatBytes,
+  formatCount,
+  formatRate,
+  formatShare,
+  formatShort,
+  formatTotal,
+  plural,
+} from "./numbers";
 import { errorShare, problemOf, worstFirst } from "./problems";
 import type { QueueFigures, QueueView } from "./records";
 
@@ -109,4 +117,9 @@ it("says numbers as people read them", () => {
   expect([0, 0.0001, 0.042, 0.5, 1].map(formatShare)).toEqual(["0%", "<0.1%", "4.2%", "50%", "100%"]);
   expect([plural(1, "job"), plural(2000, "job")]).toEqual(["1 job", "2,000 jobs"]);
   expect([formatBytes(999), formatBytes(4_320_000)]).toEqual(["999 B", "4.3 MB"]);
+});
+
+it("a total that was not counted to the end says so", () => {
+  expect(formatTotal(10_000, true)).toBe("10,000+");
+  expect(formatTotal(10_000, false)).toBe("10,000");
 });

@@ -7,6 +7,11 @@ export function formatCount(value: number): string {
   return whole.format(value);
 }
 
+/** `10,000+` if there are more than were counted. */
+export function formatTotal(total: number, isPartial: boolean): string {
+  return formatCount(total) + (isPartial ? "+" : "");
+}
+
 const STEPS: [number, string][] = [
   [1e9, "B"],
   [1e6, "M"],

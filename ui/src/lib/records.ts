@@ -290,6 +290,8 @@ export interface BulkFilter {
   limit?: number | null;
   /** The `cursor` of the page before, with the same sort and order */
   cursor?: string | null;
+  /** Count no more matches than these, unless their number is known without counting; by default all */
+  total_up_to?: number | null;
 }
 
 /** The jobs that there are, whole, in the order of the ids. */
@@ -1341,10 +1343,11 @@ export interface Scheduled {
   in: string;
 }
 
-/** A page of jobs, and how many match in all. */
+/** A page of jobs, and how many match in all; `is_partial`: more than `total` do, but no more were counted. */
 export interface SearchAnswer {
   jobs: JobSummary[];
   total: number;
+  is_partial: boolean;
   cursor: string | null;
   has_more: boolean;
   duration_ms: number;
@@ -1416,6 +1419,8 @@ export interface SearchRequest {
   limit?: number | null;
   /** The `cursor` of the page before, with the same sort and order */
   cursor?: string | null;
+  /** Count no more matches than these, unless their number is known without counting; by default all */
+  total_up_to?: number | null;
 }
 
 /** The last snapshot of the log; a single node makes none. */

@@ -73,10 +73,16 @@ class _Hits(msgspec.Struct):
 
 
 def search(
-    filters: Mapping[str, Any], sort: Sort | None, order: Order | None, limit: int, cursor: str | None
+    filters: Mapping[str, Any],
+    sort: Sort | None,
+    order: Order | None,
+    limit: int,
+    cursor: str | None,
+    total_up_to: int | None,
 ) -> Request[Page]:
     """A page of the jobs that match."""
-    body = {**_filter_body(filters), "sort": sort, "order": order, "limit": limit, "cursor": cursor}
+    paging = {"sort": sort, "order": order, "limit": limit, "cursor": cursor, "total_up_to": total_up_to}
+    body = {**_filter_body(filters), **paging}
     return Request("POST", f"{API}/jobs/search", answer_as(Page), body=msgspec.json.encode(body))
 
 

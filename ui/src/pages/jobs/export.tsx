@@ -10,6 +10,7 @@ import { exportName, exportPages, saveFile } from "@/lib/export";
 import { describeFilter } from "@/lib/filter-words";
 import { type JobFilter, toRequest } from "@/lib/filters";
 import { formatBytes, formatCount, plural } from "@/lib/numbers";
+import { openSpool, type Spool } from "@/lib/spool";
 import { formatDuration } from "@/lib/time";
 
 export function openExport(filter: JobFilter): void {
@@ -28,8 +29,7 @@ interface State {
 function ExportDialog({ filter, close }: { filter: JobFilter; close: () => void }) {
   const [state, setState] = useState<State>({ done: 0, total: null, bytes: 0, fault: null, saved: null });
   const [attempt, setAttempt] = useState(0);
-  // Every page is given to the browser at once, which may keep it on disk; only the last one is held here.
-  const parts = useRef<Blob[]>([]);
+  const spool = useRef<Spool | null>(null);
   const cursor = useRef<string | null>(null);
   const request = useRef(toRequest(filter));
 
@@ -39,20 +39,27 @@ function ExportDialog({ filter, close }: { filter: JobFilter; close: () => void 
     async function run() {
       try {
         for await (const page of exportPages(request.current, cursor.current, abort.signal)) {
-          const part = new Blob(page.lines.map((line) => `${line}\n`));
-          if (abort.signal.aborted) return;
-          parts.current.push(part);
+          const part = new TextEncoder().encode(page.lines.map((line) => `${line}\n`).join(""));
+          const into = spool.current ?? (await openSpool());
+          if (abort.signal.aborted) {
+            if (into !== spool.current) await into.discard();
+            return;
+          }
+          spool.current = into;
+          await into.write(part);
           cursor.current = page.cursor;
           setState((before) => ({
             ...before,
             done: before.done + page.lines.length,
-            total: page.total,
-            bytes: before.bytes + part.size,
+            total: page.total ?? before.total,
+            bytes: before.bytes + part.length,
             fault: null,
           }));
         }
         const name = exportName(new Date());
-        saveFile(name, new Blob(parts.current, { type: "application/x-ndjson" }));
+        const file = (await spool.current?.finish()) ?? new Blob();
+        spool.current = null;
+        saveFile(name, new Blob([file], { type: "application/x-ndjson" }));
         setState((before) => ({ ...before, saved: name }));
       } catch (error) {
         if (!abort.signal.aborted) setState((before) => ({ ...before, fault: messageOf(error) }));
@@ -61,6 +68,7 @@ function ExportDialog({ filter, close }: { filter: JobFilter; close: () => void 
     void run();
     return () => abort.abort();
   }, [attempt]);
+  useEffect(() => () => void spool.current?.discard(), []);
 
   const isOver = state.saved !== null;
   return (

@@ -63,7 +63,8 @@ export default function JobsPage() {
     >
       <StateRow
         filter={filter}
-        duration={search.isPlaceholderData ? undefined : search.data?.duration_ms}
+        // What was not counted to the end would take longer.
+        duration={search.isPlaceholderData || search.data?.is_partial ? undefined : search.data?.duration_ms}
         onChange={(states) => look({ ...filter, states })}
       />
       <div className="card">
