@@ -126,7 +126,6 @@ def test_no_operation_reads_a_table_from_end_to_end_or_sorts(bench: Workbench, n
         ("purge", "ended_at < ?", "job_ended"),
         ("purge", "pending = 0", "job_batch_done"),
         ("sweep", "FROM unique_lock", "unique_lock_by_end"),
-        ("sweep", "FROM idempotency_key", "idempotency_key_by_end"),
     ],
 )
 def test_each_live_set_is_found_by_its_own_index(bench: Workbench, operation: str, column: str, index: str) -> None:

@@ -1,6 +1,18 @@
 """Idempotency keys: the same request sent twice within a day gets the first answer again."""
 
-from rookery.engine.ops import Enqueue, Enqueued, IdempotencyKey, NewJob, NewJobBatch, Refusal, Sweep
+import pytest
+
+from rookery.engine.ops import (
+    Delete,
+    Enqueue,
+    Enqueued,
+    EnqueuedJob,
+    IdempotencyKey,
+    NewJob,
+    NewJobBatch,
+    Refusal,
+    Sweep,
+)
 from tests.unit.workbench import Workbench, kind_of
 
 DAY = 24 * 3_600_000
@@ -75,5 +87,38 @@ def test_sweeping_forgets_keys_whose_day_is_over_and_no_other(bench: Workbench) 
     bench.advance(DAY)
     bench.do(request("new"))
     bench.do(Sweep())
+    assert bench.rows("SELECT key FROM idempotency_key ORDER BY key") == [("new",), ("old",)]
+
+    bench.advance(DAY - 1)
+    bench.do(Sweep())
 
     assert bench.rows("SELECT key FROM idempotency_key") == [("new",)]
+
+
+@pytest.mark.parametrize("later", [1, DAY // 3, DAY // 2, DAY - 1])
+def test_a_key_is_known_for_a_day_wherever_midnight_falls(bench: Workbench, later: int) -> None:
+    first = bench.do(request())
+    bench.advance(later)
+    assert bench.do(request()) == first
+
+    bench.advance(DAY - later)
+    assert bench.do(request()) != first
+
+
+def test_a_key_whose_job_is_gone_stands_for_its_next_job(bench: Workbench) -> None:
+    """Also when that was made on another day."""
+
+    def ask() -> Enqueued:
+        mark = IdempotencyKey("order-7", "", names_job=True)
+        result = bench.do(Enqueue(jobs=[NewJob(queue="q")], idempotency=mark))
+        assert isinstance(result, Enqueued)
+        return result
+
+    first = ask()
+    bench.advance(DAY // 2)
+    bench.do(Delete(job_id=first.jobs[0].job_id))
+    second = ask()
+    bench.advance(DAY // 4)
+
+    assert second.jobs[0].status == "pending"
+    assert ask().jobs == [EnqueuedJob(second.jobs[0].job_id, "duplicate")]

@@ -7,6 +7,7 @@ import apsw
 import pytest
 
 from rookery.engine import Machine
+from rookery.engine.ops import Enqueue, Enqueued, EnqueuedJob, IdempotencyKey, NewJob
 from rookery.store import migrations
 from rookery.store.connections import open_reader
 from rookery.store.migrations import APPLICATION_ID, UnusableStore
@@ -134,6 +135,32 @@ def test_a_store_of_the_first_schema_is_brought_up_to_date_and_can_be_searched(
     third = bench.add(tags='{"t":"x"}')
     assert search(bench.machine._db, JobFilter(tags='{"t":"x"}'), "default", Order(), 10).total == 2
     assert {bench.take().job_id for _ in range(3)} == {"job_1", "job_2", third}
+    bench.machine.close()
+
+
+def test_the_keys_and_the_figures_of_an_older_store_are_still_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "store.db"
+    older = migrations._steps()[:3]
+    answer = '{"jobs":[["job_1","pending"]],"batch_id":null}'
+    with monkeypatch.context() as then:
+        then.setattr(migrations, "_steps", lambda: older)
+        db = apsw.Connection(str(path))
+        migrations.migrate(db)
+        db.execute("INSERT INTO queue (namespace, name, created_at, pending) VALUES ('default', 'q', 0, 1)")
+        job = OLD_JOB
+        db.execute(f"INSERT INTO job ({', '.join(job)}) VALUES ({', '.join('?' * len(job))})", tuple(job.values()))
+        db.execute("INSERT INTO idempotency_key VALUES ('default', 'k', 'd', ?, ?)", (answer, 90_000_000))
+        db.execute("INSERT INTO throughput VALUES (0, 1, 5, 4, 3)")
+        db.execute("UPDATE machine SET job_seq = 1")
+        db.close()
+
+    bench = Workbench(str(path))
+    bench.now = 89_999_999
+    again = bench.do(Enqueue(jobs=[NewJob(queue="q")], idempotency=IdempotencyKey("k", "d")))
+    assert again == Enqueued([EnqueuedJob("job_1", "pending")], None)
+    assert bench.rows("SELECT * FROM throughput WHERE minute = 0") == [(0, 1, 5, 4, 3)]
     bench.machine.close()
 
 

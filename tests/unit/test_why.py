@@ -51,7 +51,7 @@ def only(answer: dict[str, Any]) -> dict[str, Any]:
 def note_throughput(bench: Workbench, minutes_ago: int, completed: int, queue: str = "q") -> None:
     minute = bench.now - bench.now % MINUTE - minutes_ago * MINUTE
     (queue_id,) = bench.rows("SELECT id FROM queue WHERE name = ?", queue)[0]
-    bench.rows("INSERT OR REPLACE INTO throughput VALUES (?, ?, 0, ?, 0)", minute, queue_id, completed)
+    bench.rows("INSERT OR REPLACE INTO past_throughput VALUES (?, ?, 0, ?, 0)", minute, queue_id, completed)
 
 
 def test_the_first_in_line_is_next(bench: Workbench) -> None:

@@ -32,24 +32,21 @@ _QUEUE_COLUMNS: Final = (
     "failed",
     "dead_by_result",
     "spelling",
+    "minute",
+    "minute_enqueued",
+    "minute_completed",
+    "minute_failed",
 )
 _SELECT_QUEUE: Final = f"SELECT {', '.join(_QUEUE_COLUMNS)} FROM queue"
 _UPDATE_COUNTS: Final = (
     f"UPDATE queue SET {', '.join(f'{state} = ?' for state in STATES)}, blocked = ?, enqueued = ?, failed = ?, "
-    "dead_by_result = ? WHERE id = ?"
+    "dead_by_result = ?, minute = ?, minute_enqueued = ?, minute_completed = ?, minute_failed = ? WHERE id = ?"
 )
 
 ADD_TAGS: Final = "INSERT OR IGNORE INTO job_tag SELECT key, value, job FROM tag_of_job WHERE job = ?"
 REMOVE_TAGS: Final = (
     "DELETE FROM job_tag WHERE (key, value, job) IN (SELECT key, value, job FROM tag_of_job WHERE job = ?)"
 )
-_ADD_THROUGHPUT: Final = """
-    INSERT INTO throughput VALUES (?, ?, ?, ?, ?)
-    ON CONFLICT DO UPDATE
-       SET enqueued = enqueued + excluded.enqueued,
-           completed = completed + excluded.completed,
-           failed = failed + excluded.failed
-"""
 MINUTE: Final = 60_000
 
 _INSERT_EVENTS: Final = "INSERT INTO event SELECT ? + given.rowid, ?, given.value, ?, ?, ? FROM carray(?) AS given"
@@ -94,6 +91,10 @@ class Queue:
         "failed",
         "id",
         "max_concurrency",
+        "minute",
+        "minute_completed",
+        "minute_enqueued",
+        "minute_failed",
         "name",
         "paused_at",
         "rate",
@@ -117,6 +118,10 @@ class Queue:
         self.failed: int = row[17]
         self.dead_by_result: int = row[18]
         self.spelling: str | None = row[19]
+        self.minute: int = row[20]
+        self.minute_enqueued: int = row[21]
+        self.minute_completed: int = row[22]
+        self.minute_failed: int = row[23]
         self.completions = 0
         self.told_enqueued = self.enqueued
         self.told_failed = self.failed
@@ -190,9 +195,22 @@ class Ledger:
         self.insert_jobs()
         self.insert_events()
         for queue in self.changed:
-            row = (*queue.counts.values(), queue.blocked, queue.enqueued, queue.failed, queue.dead_by_result, queue.id)
-            self.execute(_UPDATE_COUNTS, row)
-            self.write_throughput(queue)
+            self.count_minute(queue)
+            self.execute(
+                _UPDATE_COUNTS,
+                (
+                    *queue.counts.values(),
+                    queue.blocked,
+                    queue.enqueued,
+                    queue.failed,
+                    queue.dead_by_result,
+                    queue.minute,
+                    queue.minute_enqueued,
+                    queue.minute_completed,
+                    queue.minute_failed,
+                    queue.id,
+                ),
+            )
         self.has_changes = self.db.total_changes() != self._changes_before
         if self.has_changes:
             self._stored_now = self.now
@@ -304,13 +322,25 @@ class Ledger:
         """Whether a caller of that namespace may see the queue."""
         return is_visible(namespace, self.queue_of(queue_id).name)
 
-    def write_throughput(self, queue: Queue) -> None:
+    def count_minute(self, queue: Queue) -> None:
         """Add what happened to a queue's jobs since the last time to the current minute."""
         enqueued, failed = queue.enqueued - queue.told_enqueued, queue.failed - queue.told_failed
         if enqueued or failed or queue.completions:
             minute = self.now - self.now % MINUTE
-            self.execute(_ADD_THROUGHPUT, (minute, queue.id, enqueued, queue.completions, failed))
+            if queue.minute != minute:
+                self.end_minute(queue)
+                queue.minute = minute
+            queue.minute_enqueued += enqueued
+            queue.minute_completed += queue.completions
+            queue.minute_failed += failed
             queue.completions, queue.told_enqueued, queue.told_failed = 0, queue.enqueued, queue.failed
+
+    def end_minute(self, queue: Queue) -> None:
+        """What happened in a queue's last minute is past."""
+        if queue.minute:
+            figures = (queue.minute_enqueued, queue.minute_completed, queue.minute_failed)
+            self.execute("INSERT INTO past_throughput VALUES (?, ?, ?, ?, ?)", (queue.minute, queue.id, *figures))
+            queue.minute = queue.minute_enqueued = queue.minute_completed = queue.minute_failed = 0
 
     def forget_queue(self, queue: Queue) -> None:
         """The queue's row is gone."""

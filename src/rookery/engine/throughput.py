@@ -11,11 +11,12 @@ GONE: Final = 0
 
 def outlive(ledger: Ledger, queue: Queue) -> None:
     """The queue goes, what happened has happened: its figures are kept without its name."""
-    ledger.write_throughput(queue)
+    ledger.count_minute(queue)
+    ledger.end_minute(queue)
     ledger.execute(
         """
-        INSERT INTO throughput
-        SELECT minute, ?, enqueued, completed, failed FROM throughput WHERE queue = ?
+        INSERT INTO past_throughput
+        SELECT minute, ?, enqueued, completed, failed FROM past_throughput WHERE queue = ?
         ON CONFLICT DO UPDATE
            SET enqueued = enqueued + excluded.enqueued,
                completed = completed + excluded.completed,
@@ -23,15 +24,15 @@ def outlive(ledger: Ledger, queue: Queue) -> None:
         """,
         (GONE, queue.id),
     )
-    ledger.execute("DELETE FROM throughput WHERE queue = ?", (queue.id,))
+    ledger.execute("DELETE FROM past_throughput WHERE queue = ?", (queue.id,))
 
 
 def forget_old(ledger: Ledger, limit: int) -> int:
     """Delete figures of the day before."""
     gone = ledger.execute(
         """
-        DELETE FROM throughput WHERE (minute, queue) IN (
-          SELECT minute, queue FROM throughput WHERE minute < ? ORDER BY minute, queue LIMIT ?)
+        DELETE FROM past_throughput WHERE (minute, queue) IN (
+          SELECT minute, queue FROM past_throughput WHERE minute < ? ORDER BY minute, queue LIMIT ?)
         RETURNING 1
         """,
         (ledger.now - KEPT, limit),

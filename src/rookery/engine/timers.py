@@ -1,6 +1,6 @@
 """What the passing of time does: expire, reclaim, promote, and sweep up. One chunk at a time."""
 
-from rookery.engine import bulk, dependencies, endings, joblogs, limits, ready_hooks, throughput, workers
+from rookery.engine import bulk, dependencies, endings, idempotency, joblogs, limits, ready_hooks, throughput, workers
 from rookery.engine.fail import attempt_failed
 from rookery.engine.jobs import Job, change_state, find_job, note_fate, place_in_line, select_jobs
 from rookery.engine.ledger import LEASE_LOST, Ledger
@@ -117,18 +117,11 @@ def sweep(ledger: Ledger, op: Sweep) -> Purged:
         """,
         (ledger.now, CHUNK),
     ).fetchall()
-    keys = ledger.execute(
-        """
-        DELETE FROM idempotency_key WHERE (namespace, key) IN (
-          SELECT namespace, key FROM idempotency_key WHERE expires_at <= ? ORDER BY expires_at, namespace, key LIMIT ?)
-        RETURNING 1
-        """,
-        (ledger.now, CHUNK),
-    ).fetchall()
+    keys = idempotency.forget_expired(ledger, CHUNK)
     claims = limits.forget_old_claims(ledger, CHUNK)
     silent = workers.forget_silent(ledger, CHUNK)
     minutes = throughput.forget_old(ledger, CHUNK)
     lines = joblogs.forget_lines(ledger, CHUNK)
     hooks = ready_hooks.forget_expired(ledger, CHUNK)
     more_bulks = bulk.forget_old(ledger, CHUNK)
-    return Purged(0, more=more_bulks or CHUNK in (len(locks), len(keys), claims, silent, minutes, lines, hooks))
+    return Purged(0, more=more_bulks or CHUNK in (len(locks), keys, claims, silent, minutes, lines, hooks))

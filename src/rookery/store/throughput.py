@@ -47,13 +47,13 @@ def read_throughput(
     """The last hour or that span, oldest first, over all queues that the caller may see."""
     span = span or Span(now)
     everything = namespace == DEFAULT_NAMESPACE
-    visible = "" if everything else "JOIN queue ON queue.id = throughput.queue AND queue.namespace = ?3"
+    visible = "" if everything else "JOIN queue ON queue.id = past.queue AND queue.namespace = ?3"
     rows = db.execute(
         f"""
-        SELECT (minute - ?1) / ?2, sum(throughput.enqueued), sum(throughput.completed), sum(throughput.failed)
-          FROM throughput
+        SELECT (past.minute - ?1) / ?2, sum(past.enqueued), sum(past.completed), sum(past.failed)
+          FROM throughput AS past
                {visible}
-         WHERE minute >= ?1
+         WHERE past.minute >= ?1
          GROUP BY 1
         """,
         (span.begins[0], span.step * MINUTE, *(() if everything else (namespace,))),

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Iterable, Mapping
+from time import time_ns
 from typing import Any, Final
 
 import msgspec
@@ -77,11 +78,16 @@ def _marks(options: dict[str, Any]) -> dict[str, str]:
         raise ValueError(
             "with an idempotency_key of your own use scheduled_at: a delay makes every request another one"
         )
-    headers = {"idempotency-key": os.urandom(16).hex() if key is None else key}
+    headers = {"idempotency-key": _new_key() if key is None else key}
     traceparent = options.pop("traceparent", None) or _current_trace()
     if traceparent is not None:
         headers["traceparent"] = traceparent
     return headers
+
+
+def _new_key() -> str:
+    """One that nobody else has. Keys that grow with the time are kept side by side, which is cheaper for the server."""
+    return f"{time_ns():016x}{os.urandom(8).hex()}"
 
 
 def _current_trace() -> str | None:
