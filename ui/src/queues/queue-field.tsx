@@ -50,7 +50,7 @@ export function QueueSelect({
       bare
       value={value}
       onChange={(event) => onChange(event.target.value)}
-      className="max-w-56"
+      className="sm:max-w-56"
       options={[
         ["", "All queues"],
         ...queues.map((queue): [string, string] => [
