@@ -5,9 +5,25 @@ from typing import Any
 
 import apsw
 
+from rookery.engine.columns import ADD_JOB, NEW_JOB_COLUMNS
 from rookery.store.connections import open_writer
 
-_JOB_COLUMNS = 53
+_NEW_JOB: dict[str, Any] = {
+    **dict.fromkeys(NEW_JOB_COLUMNS),
+    "queue": 1,
+    "state": "pending",
+    "rank": 2,
+    "order_by_due": 0,
+    "waiting_on": 0,
+    "max_retries": 3,
+    "max_lost_leases": 5,
+    "on_lost_lease": "requeue",
+    "backoff": "exponential",
+    "base_delay": 5000,
+    "max_delay": 600_000,
+    "batch_open": 0,
+    "namespace": "default",
+}
 
 
 class BareStore:
@@ -23,10 +39,10 @@ class BareStore:
         jobs = [self._job(self.seq + n + 1, payload, now) for n in range(count)]
         self.seq += count
         self.db.execute("BEGIN IMMEDIATE")
-        self.db.executemany(f"INSERT INTO job VALUES ({', '.join('?' * _JOB_COLUMNS)})", jobs)
+        self.db.executemany(ADD_JOB, jobs)
         self._events("enqueued", [job[1] for job in jobs], now, None)
-        self._throughput(now, count, 0)
-        self._commit("pending = pending + ?, enqueued = enqueued + ?", (count, count), now)
+        counted = "pending = pending + ?1, enqueued = enqueued + ?1, minute_enqueued = minute_enqueued + ?1"
+        self._commit(counted, count, now)
 
     def claim(self, count: int, now: int) -> list[tuple[Any, ...]]:
         self.db.execute("BEGIN IMMEDIATE")
@@ -41,7 +57,7 @@ class BareStore:
             (now, now + 60_000, apsw.carray(array("q", [row[0] for row in rows]))),
         )
         self._events("started", [row[1] for row in rows], now, '{"attempt":1,"worker_id":"w"}')
-        self._commit("pending = pending - ?, active = active + ?", (count, count), now)
+        self._commit("pending = pending - ?1, active = active + ?1", count, now)
         return rows
 
     def ack(self, job_ids: list[str], now: int) -> None:
@@ -52,8 +68,8 @@ class BareStore:
             (now, apsw.carray(tuple(job_ids))),
         )
         self._events("completed", job_ids, now, None)
-        self._throughput(now, 0, len(job_ids))
-        self._commit("active = active - ?, completed = completed + ?", (len(job_ids), len(job_ids)), now)
+        counted = "active = active - ?1, completed = completed + ?1, minute_completed = minute_completed + ?1"
+        self._commit(counted, len(job_ids), now)
 
     def _events(self, type: str, job_ids: list[str], now: int, data: str | None) -> None:
         self.db.execute(
@@ -62,21 +78,12 @@ class BareStore:
         )
         self.event += len(job_ids)
 
-    def _throughput(self, now: int, enqueued: int, completed: int) -> None:
-        self.db.execute(
-            "INSERT INTO throughput VALUES (?, 1, ?, ?, 0) ON CONFLICT DO UPDATE "
-            "SET enqueued = enqueued + excluded.enqueued, completed = completed + excluded.completed",
-            (now - now % 60_000, enqueued, completed),
-        )
-
-    def _commit(self, counts: str, numbers: tuple[int, int], now: int) -> None:
-        self.db.execute(f"UPDATE queue SET {counts} WHERE id = 1", numbers)
+    def _commit(self, counted: str, count: int, now: int) -> None:
+        self.db.execute(f"UPDATE queue SET {counted}, minute = ?2 WHERE id = 1", (count, now - now % 60_000))
         self.db.execute("UPDATE machine SET now = ?, job_seq = ?, event_seq = ?", (now, self.seq, self.event))
         self.db.execute("COMMIT")
 
     @staticmethod
     def _job(seq: int, payload: str, now: int) -> tuple[Any, ...]:
-        job_id = f"job_{seq:026d}"
-        policy = (3, 5, "requeue", "exponential", 5000, 600_000)
-        head = (seq, job_id, 1, "pending", 2, now, 0, 0, 0, 0, 0, *policy, now)
-        return (*head, *(None,) * 17, 0, "default", *(None,) * 3, 0, 0, None, payload, *(None,) * 7, now, None)
+        own = {"seq": seq, "id": f"job_{seq:026d}", "payload": payload}
+        return tuple({**_NEW_JOB, **own, **dict.fromkeys(("order_key", "created_at", "ready_at"), now)}.values())

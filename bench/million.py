@@ -59,9 +59,16 @@ _COPIED: dict[str, dict[str, str]] = {
     },
     "unique_lock": {"job": _JOB, "expires_at": _SHIFTED, **_numbered("job", "key")},
     "job_log": {"job": _JOB, "at": _SHIFTED, **_numbered("job", "message")},
-    "throughput": {"minute": _SHIFTED},
+    "past_throughput": {"minute": _SHIFTED},
 }
 """What is copied with each thousand, and how columns that are not the same in every copy are written."""
+
+_END_MINUTES = """
+    INSERT INTO thousand.past_throughput
+    SELECT minute, id, minute_enqueued, minute_completed, minute_failed FROM thousand.queue WHERE minute > 0;
+    UPDATE thousand.queue SET minute = 0, minute_enqueued = 0, minute_completed = 0, minute_failed = 0;
+"""
+"""What each queue has counted of its last minute is past when the next copy begins."""
 
 _COUNTS = (*STATES, "blocked", "enqueued", "failed", "dead_by_result")
 
@@ -78,6 +85,7 @@ def fill(path: Path, thousands: int = 1000, *, until: int | None = None) -> None
     try:
         db.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -500000")
         db.execute("ATTACH ? AS thousand", (str(template),))
+        db.execute(_END_MINUTES)
         db.execute("CREATE TEMP TABLE renamed (old TEXT PRIMARY KEY, new TEXT NOT NULL) WITHOUT ROWID")
         with db:
             for n in range(thousands):
@@ -124,7 +132,7 @@ def _finish(db: apsw.Connection, thousands: int, shift: int) -> None:
     machine = (now + shift, last_id, job_seq * thousands, event_seq * thousands)
     db.execute("UPDATE main.machine SET now = ?, last_id = ?, job_seq = ?, event_seq = ?", machine)
     db.execute("UPDATE main.webhook SET told = (SELECT event_seq FROM main.machine)")
-    db.execute("DELETE FROM main.throughput WHERE minute < ?", (now + shift - KEPT * MINUTE,))
+    db.execute("DELETE FROM main.past_throughput WHERE minute < ?", (now + shift - KEPT * MINUTE,))
 
 
 def main() -> int:
