@@ -48,13 +48,15 @@ Body = dict[str, Any]
 
 
 class Trade(NamedTuple):
-    """How a queue is used: jobs a minute at noon, seconds that one takes, the share that fails, and who works on it."""
+    """How a queue is used: jobs a minute at noon, seconds that one takes, the share that fails, who works on it, and
+    how many jobs at a time."""
 
     queue: DemoQueue
     per_minute: float
     seconds: float
     failing: float
     worker: tuple[str, str]
+    slots: int
 
     @property
     def name(self) -> str:
@@ -62,11 +64,11 @@ class Trade(NamedTuple):
         return self.queue.name.removeprefix("demo.")
 
 
-EMAILS: Final = Trade(QUEUES[0], 6.0, 0.8, 0.02, ("mailer-1.4211", "web-1"))
-IMAGES: Final = Trade(QUEUES[1], 3.5, 4.5, 0.01, ("media-2.3390", "web-2"))
-PAYMENTS: Final = Trade(QUEUES[2], 1.6, 2.2, 0.06, ("billing-1.1187", "web-1"))
-REPORTS: Final = Trade(QUEUES[3], 0.2, 38.0, 0.03, ("reports-1.902", "batch-1"))
-SUMMARIES: Final = Trade(QUEUES[4], 1.1, 9.0, 0.05, ("gpu-a100-1.871", "gpu-1"))
+EMAILS: Final = Trade(QUEUES[0], 6.0, 0.8, 0.02, ("mailer-1.4211", "web-1"), 10)
+IMAGES: Final = Trade(QUEUES[1], 3.5, 4.5, 0.01, ("media-2.3390", "web-2"), 4)
+PAYMENTS: Final = Trade(QUEUES[2], 1.6, 2.2, 0.06, ("billing-1.1187", "web-1"), 4)
+REPORTS: Final = Trade(QUEUES[3], 0.2, 38.0, 0.03, ("reports-1.902", "batch-1"), 2)
+SUMMARIES: Final = Trade(QUEUES[4], 1.1, 9.0, 0.05, ("gpu-a100-1.871", "gpu-1"), 3)
 TRADES: Final = (EMAILS, IMAGES, PAYMENTS, REPORTS, SUMMARIES)
 SILENT: Final = ("media-1.2207", "web-3")
 
@@ -105,6 +107,7 @@ class Day:
         self._add_schedules()
         self._add_webhooks()
         for trade in TRADES:
+            self._announce(trade, slots=trade.slots)
             self._plan(trade)
         self._plan_troubles()
         for minute in range(0, DAY, 20):
@@ -116,6 +119,7 @@ class Day:
         self._pass_to(self._end)
         self._begin(EMAILS)
         self._tell()
+        self._announce(SUMMARIES, draining=True)
         story = self._story()
         self._node.reader.execute("VACUUM INTO ?", (str(data_dir / STORE),))
         self._node.close()
@@ -140,6 +144,11 @@ class Day:
         return json.loads(answer.body)
 
     # --- the usual work
+
+    def _announce(self, trade: Trade, **said: Any) -> None:
+        """Its worker says something of itself."""
+        worker_id, hostname = trade.worker
+        self._call(f"/workers/{worker_id}", {"hostname": hostname, "queues": [trade.name], **said})
 
     def _plan(self, trade: Trade) -> None:
         """Jobs come by day more than by night, and never quite evenly."""

@@ -13,8 +13,12 @@ export type Drain =
   | { kind: "empty" }
   | { kind: "paused" }
   | { kind: "idle" }
+  | { kind: "steady" }
   | { kind: "growing"; perMinute: number }
   | { kind: "in"; ms: number };
+
+/** So much of what goes may be more or less than what comes, and the queue is said to neither grow nor shrink. */
+const LEVEL = 0.05;
 
 /** An estimate; "growing" when more comes than goes. */
 export function estimateDrain({ waiting, arrivals, departures, paused }: Pace): Drain {
@@ -22,7 +26,8 @@ export function estimateDrain({ waiting, arrivals, departures, paused }: Pace): 
   if (paused) return { kind: "paused" };
   if (departures <= 0) return { kind: "idle" };
   const net = departures - arrivals;
-  if (net <= 0) return { kind: "growing", perMinute: -net };
+  if (Math.abs(net) < departures * LEVEL) return { kind: "steady" };
+  if (net < 0) return { kind: "growing", perMinute: -net };
   return { kind: "in", ms: (waiting / net) * 60_000 };
 }
 

@@ -50,6 +50,11 @@ describe("when a queue will be empty", () => {
   it("is never, if more comes than goes", () => {
     expect(estimateDrain({ ...pace, arrivals: 50 })).toEqual({ kind: "growing", perMinute: 20 });
   });
+  it("is not in sight, if about as many come as go", () => {
+    expect(estimateDrain({ ...pace, arrivals: 30 })).toEqual({ kind: "steady" });
+    expect(estimateDrain({ ...pace, arrivals: 29 })).toEqual({ kind: "steady" });
+    expect(estimateDrain({ ...pace, arrivals: 31 })).toEqual({ kind: "steady" });
+  });
   it("is not known while nothing goes or it is paused", () => {
     expect(estimateDrain({ ...pace, departures: 0 })).toEqual({ kind: "idle" });
     expect(estimateDrain({ ...pace, paused: true })).toEqual({ kind: "paused" });

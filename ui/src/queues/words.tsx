@@ -27,6 +27,12 @@ export function DrainText({ drain }: { drain: Drain }) {
           –
         </span>
       );
+    case "steady":
+      return (
+        <span className="text-ink-3" title="As many jobs come as are done">
+          steady
+        </span>
+      );
     case "growing":
       return (
         <span className="text-warn" title={`More jobs come than are done, by ${formatRate(drain.perMinute)}`}>
@@ -43,6 +49,7 @@ export function DrainText({ drain }: { drain: Drain }) {
 /** What there is to say about the estimate. */
 export function drainNote(drain: Drain): string {
   if (drain.kind === "growing") return `by ${formatRate(drain.perMinute)}`;
+  if (drain.kind === "steady") return "as many come as go";
   if (drain.kind === "paused") return "until it is resumed";
   if (drain.kind === "empty") return "nothing waits";
   return drain.kind === "idle" ? "nothing was done lately" : "at the present pace";
