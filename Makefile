@@ -8,7 +8,8 @@ INSTALLED := $(VENV)/.installed
 
 test: $(INSTALLED) ui/node_modules/.installed
 	command -v chromium || command -v chromium-browser || command -v google-chrome || apt-get install --yes --quiet chromium
-	$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest -n $$(nproc) --dist loadfile tests/chaos tests/worker
+	$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder --ignore tests/chaos --ignore tests/worker
 
 check: $(INSTALLED)
 	$(BIN)/ruff format --check .

@@ -198,7 +198,7 @@ def clockwork() -> Iterator[Clockwork]:
     clockwork.machine.close()
 
 
-LONGEST_FIRST = ("chaos", "property", "worker", "queuectl", "browser", "cli", "codeq")
+LONGEST_FIRST = ("property", "queuectl", "browser", "cli", "codeq")
 """Directories whose files take longest. In the end, processes that run tests would wait for the last of them."""
 
 

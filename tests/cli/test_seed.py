@@ -67,7 +67,10 @@ def test_the_table_ends_with_what_to_do_next(api: Api, rookery: Run) -> None:
     lines = said(rookery("seed", "demo", "--server", api.server.url)).splitlines()
     assert lines[0].split() == ["ADDED", "COUNT"]
     assert lines[1].split() == ["jobs", "48"]
-    assert lines[-1] == f"Look at it:  rookery top --server {api.server.url}"
+    assert lines[-2:] == [
+        f"Look at it:  rookery top --server {api.server.url}",
+        f"             {api.server.url}/ui",
+    ]
 
 
 def test_no_other_job_is_touched(api: Api, rookery: Run) -> None:

@@ -85,7 +85,7 @@ def demo(count: int, remote: Remote, is_json: bool) -> None:
         return
     Table("ADDED", "COUNT").show((name.replace("_", " "), number) for name, number in counts.items())
     where = "" if remote.url.rstrip("/") == DEFAULT_SERVER else f" --server {remote.url}"
-    click.echo(f"\nLook at it:  rookery top{where}")
+    click.echo(f"\nLook at it:  rookery top{where}\n             {remote.url.rstrip('/')}/ui")
 
 
 class _Demo:

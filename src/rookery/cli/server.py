@@ -251,7 +251,8 @@ async def _run(
     # Before it says that it is ready: whoever has read that may stop it.
     server.heed_signals()
     shown = f"[{bound[0]}]" if ":" in bound[0] else bound[0]
-    logger.info("rookery %s ready on http://%s:%d (data in %s)", __version__, shown, bound[1], data_dir)
+    url = f"http://{shown}:{bound[1]}"
+    logger.info("rookery %s ready on %s (web UI at %s/ui, data in %s)", __version__, url, url, data_dir)
     await server.serve([listener])
     logger.info("stopped")
 

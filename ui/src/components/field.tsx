@@ -131,11 +131,11 @@ export function CheckField({
 }) {
   const id = useId();
   return (
-    <div className="flex gap-2">
-      <span className="pt-0.5">
+    <div className="flex gap-2 pointer-coarse:items-center">
+      <span className="pt-0.5 pointer-coarse:pt-0">
         <Checkbox id={id} checked={checked} onChange={onChange} />
       </span>
-      <label htmlFor={id} className="min-w-0 text-sm text-ink">
+      <label htmlFor={id} className="min-w-0 text-sm text-ink pointer-coarse:py-2.5">
         {label}
         {hint && <span className="block text-xs text-ink-3">{hint}</span>}
       </label>

@@ -75,6 +75,7 @@ describe("a queue's problems", () => {
       weight: 0,
       reasons: [],
       isStuck: false,
+      isFailing: false,
       isLate: false,
     });
   });

@@ -31,6 +31,8 @@ describe("what is offered", () => {
       "payload contains emails",
       "error contains emails",
     ]);
+    expect(offered("emails.send")[0]!.change).toEqual({ queue: "emails.send" });
+    expect(offered("w-1")[0]!.change).toEqual({ worker: "w-1" });
     expect(offered("tenant:x")[0]!.change).toEqual({ tags: ["tenant:x"] });
     expect(offered("job_01")[0]!.change).toEqual({ id: "job_01" });
     expect(offered(".a == 1")[0]!.change).toEqual({ jq: ".a == 1" });

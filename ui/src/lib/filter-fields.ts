@@ -122,7 +122,8 @@ function meanings(text: string, filter: JobFilter, known: Known): Offer[] {
   const offers: Offer[] = [];
   for (const id of ["states", "queue", "priority", "tags", "worker"] as const) {
     const found = values(text, fieldOf(id)!, filter, known).filter(
-      ({ fault, id: key }) => !fault && (!key.endsWith(" typed") || id === "tags"),
+      ({ fault, id: key }) =>
+        !fault && (!key.endsWith(" typed") || id === "tags" || known[id]?.includes(text)),
     );
     offers.push(...found.slice(0, 4));
   }

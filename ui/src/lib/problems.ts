@@ -11,6 +11,8 @@ export interface Problem {
   reasons: string[];
   /** Jobs wait, and nobody takes them. */
   isStuck: boolean;
+  /** Many attempts fail. */
+  isFailing: boolean;
   /** Jobs wait too long. */
   isLate: boolean;
 }
@@ -37,7 +39,8 @@ export function problemOf(
   let weight = 0;
   const share = errorShare(figures);
   const ended = sum(figures?.failed) + sum(figures?.completed);
-  if (share >= MANY_FAIL && ended >= FEW_ATTEMPTS) {
+  const isFailing = share >= MANY_FAIL && ended >= FEW_ATTEMPTS;
+  if (isFailing) {
     reasons.push(`${formatShare(share)} of attempts fail`);
     weight += 2 + share;
   }
@@ -56,7 +59,7 @@ export function problemOf(
     weight += 2;
   }
   if (sum(figures?.failed) > 0 && queue.dead > 0) weight += 0.5;
-  return { weight, reasons, isStuck, isLate };
+  return { weight, reasons, isStuck, isFailing, isLate };
 }
 
 /** The worst first, then those with most to do, then by name. */

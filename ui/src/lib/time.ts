@@ -92,3 +92,10 @@ export function parseDuration(text: string): number | null {
   if (parts.length === 0 || parts.map((part) => part[0]).join("") !== text.trim()) return null;
   return parts.reduce((sum, part) => sum + Number(part[1]) * UNITS[part[2]!]!, 0);
 }
+
+/** Short times with more digits than elsewhere. */
+export function formatFine(duration: string | null | undefined): string {
+  const ms = duration ? parseDuration(duration) : null;
+  if (ms === null) return "–";
+  return ms < 1 ? `${Math.round(ms * 1000)} µs` : ms < 10 ? `${ms.toFixed(1)} ms` : `${Math.round(ms)} ms`;
+}

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { allSlots, slotsText, slotsWords, stateOf, unserved } from "./workers";
+import { allSlots, connected, slotsText, slotsWords, stateOf, unserved } from "./workers";
 
 const now = Date.parse("2026-02-10T12:00:00Z");
 const live = { queues: ["a"], last_heartbeat: "2026-02-10T11:59:30.000Z", draining: false };
@@ -13,6 +13,10 @@ describe("workers", () => {
     expect(stateOf(draining, now)).toBe("draining");
     expect(stateOf(gone, now)).toBe("silent");
     expect(stateOf({ ...gone, draining: true }, now)).toBe("silent");
+  });
+
+  it("are connected until they are silent", () => {
+    expect(connected([live, gone, draining], now)).toEqual([live, draining]);
   });
 
   it("who are silent or drain serve no queue", () => {

@@ -15,6 +15,14 @@ export function stateOf(worker: Pick<WorkerView, "last_heartbeat" | "draining">,
   return worker.draining ? "draining" : "live";
 }
 
+/** Those that are still there. */
+export function connected<W extends Pick<WorkerView, "last_heartbeat" | "draining">>(
+  workers: W[],
+  now: number,
+): W[] {
+  return workers.filter((worker) => stateOf(worker, now) !== "silent");
+}
+
 type Load = Pick<WorkerView, "active_jobs" | "slots">;
 
 /** `3/10`: the jobs it has, and how many it runs at a time, if it has said so. */

@@ -87,14 +87,19 @@ function queueColumns(words: string): Column<QueueRow>[] {
           <Link
             to="/queues/$name"
             params={{ name: queue.name }}
-            className="truncate rounded font-medium text-ink hover:text-accent"
+            className="max-w-full shrink-0 truncate rounded font-medium text-ink hover:text-accent sm:max-w-3/4"
             title={queue.name}
           >
             {queue.name}
           </Link>
           {queue.paused && <Badge tone="warn">{queue.active > 0 ? "draining" : "paused"}</Badge>}
           {problem.isStuck && (
-            <span className="shrink-0 text-xs text-danger max-sm:w-full">{problem.reasons.join("; ")}</span>
+            <span
+              title={problem.reasons.join("; ")}
+              className="min-w-0 text-xs text-danger max-sm:w-full sm:truncate"
+            >
+              {problem.reasons.join("; ")}
+            </span>
           )}
         </span>
       ),
@@ -148,12 +153,12 @@ function queueColumns(words: string): Column<QueueRow>[] {
       id: "errors",
       title: "Errors",
       right: true,
-      cell: ({ figures }) => {
+      cell: ({ figures, problem }) => {
         const share = errorShare(figures);
         return (
           <span
             title={`${formatCount(sum(figures?.failed))} failed attempts in ${words}`}
-            className={share >= 0.1 ? "font-medium text-danger" : share === 0 ? "text-ink-3" : undefined}
+            className={problem.isFailing ? "font-medium text-danger" : share === 0 ? "text-ink-3" : undefined}
           >
             {formatShare(share)}
           </span>

@@ -5,20 +5,23 @@ import { Link } from "@tanstack/react-router";
 import { cx } from "@/components/cx";
 import { Icon, Rook } from "@/components/icons";
 import { StateMark } from "@/components/states";
+import { useNow } from "@/components/time";
 import { STATES } from "@/lib/filters";
 import { formatCount, formatShort } from "@/lib/numbers";
 import { queries } from "@/lib/queries";
+import { connected } from "@/lib/workers";
 import { countState, PLACES, type Place } from "./navigation";
 
 export function Sidebar({ onGo }: { onGo?: () => void }) {
   const queues = useQuery(queries.queues()).data;
   const workers = useQuery(queries.workers()).data;
   const cluster = useQuery(queries.cluster()).data;
+  const now = useNow(15_000);
 
   function count(place: Place): number | undefined {
     if (place.count === undefined || queues === undefined) return undefined;
     if (place.count === "queues") return queues.length;
-    if (place.count === "workers") return workers?.length;
+    if (place.count === "workers") return workers && connected(workers, now).length;
     return countState(queues, place.count);
   }
 

@@ -19,7 +19,7 @@ import { param, useParams } from "@/lib/url";
 import { NoneDead } from "./empty";
 import { Examples } from "./examples";
 
-const NO_ERROR = "No error was given";
+const NO_ERROR = "No error was given: rejected, expired, or failed without a word";
 const MOST_IDS = 1000;
 
 export function ErrorGroups({ queue }: { queue: string }) {

@@ -9,6 +9,7 @@ import { Age } from "@/components/time";
 import { formatCount, plural } from "@/lib/numbers";
 import { queries } from "@/lib/queries";
 import type { NodeStatus } from "@/lib/records";
+import { formatFine } from "@/lib/time";
 
 export function ClusterPanel() {
   const { data, error, refetch } = useQuery(queries.cluster());
@@ -30,7 +31,7 @@ export function ClusterPanel() {
             {data.commit_index > data.applied_index &&
               `, ${formatCount(data.commit_index - data.applied_index)} behind`}{" "}
             · {formatCount(data.apply_pending_now)} writes waiting · a batch takes{" "}
-            {data.apply_time_hist.p50 ?? "–"} (p50)
+            {formatFine(data.apply_time_hist.p50)} (p50)
           </p>
         </>
       )}

@@ -3,12 +3,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { Skeleton } from "@/components/feedback";
 import { Figure, Figures } from "@/components/layout";
-import { Age } from "@/components/time";
+import { Age, useNow } from "@/components/time";
 import { formatCount, formatRate, formatShare, formatShort, plural } from "@/lib/numbers";
 import { errorShare, sum } from "@/lib/problems";
 import { queries } from "@/lib/queries";
 import { RANGES, type Range } from "@/lib/ranges";
 import type { QueueFigures, QueueView } from "@/lib/records";
+import { connected } from "@/lib/workers";
 import { countState } from "@/shell/navigation";
 
 export function Summary({
@@ -20,7 +21,9 @@ export function Summary({
   figures: QueueFigures[];
   range: Range;
 }) {
-  const workers = useQuery(queries.workers()).data;
+  const now = useNow(15_000);
+  const all = useQuery(queries.workers()).data;
+  const workers = all && connected(all, now);
   if (queues === undefined) {
     return (
       <Figures className="sm:grid-cols-3 xl:grid-cols-6">

@@ -10,7 +10,7 @@ import { Age, RelativeTime, useNow } from "@/components/time";
 import { formatCount } from "@/lib/numbers";
 import { queries } from "@/lib/queries";
 import type { WorkerView } from "@/lib/records";
-import { stateOf } from "@/lib/workers";
+import { connected, stateOf } from "@/lib/workers";
 import { Slots } from "@/workers/slots";
 
 const SHOWN = 6;
@@ -18,12 +18,11 @@ const SHOWN = 6;
 export function WorkersPanel() {
   const { data, error, refetch } = useQuery(queries.workers());
   const now = useNow(15_000);
-  const connected = data?.filter((worker) => stateOf(worker, now) !== "silent").length ?? 0;
   return (
     <Card
       flush
       title="Workers"
-      about={data && `${formatCount(connected)} connected`}
+      about={data && `${formatCount(connected(data, now).length)} connected`}
       actions={
         <Link to="/workers" className="link text-sm">
           All workers

@@ -11,7 +11,7 @@ import { api } from "@/lib/endpoints";
 import { STATES } from "@/lib/filters";
 import { formatBytes, formatCount, formatShare, plural } from "@/lib/numbers";
 import { queries } from "@/lib/queries";
-import { parseDuration } from "@/lib/time";
+import { formatFine } from "@/lib/time";
 import { countState } from "@/shell/navigation";
 import { Fact, Facts } from "./facts";
 
@@ -55,13 +55,6 @@ export function Storage() {
       )}
     </Card>
   );
-}
-
-/** Short times with more digits than elsewhere. */
-function formatFine(duration: string | null | undefined): string {
-  const ms = duration ? parseDuration(duration) : null;
-  if (ms === null) return "–";
-  return ms < 1 ? `${Math.round(ms * 1000)} µs` : ms < 10 ? `${ms.toFixed(1)} ms` : `${Math.round(ms)} ms`;
 }
 
 function BackupButton() {

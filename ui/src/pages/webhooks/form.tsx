@@ -28,10 +28,9 @@ function WebhookForm({ webhook, close }: { webhook?: WebhookView; close: () => v
   );
   const [chosen, setChosen] = useState(webhook?.queues ?? []);
   const [attempts, setAttempts] = useState(String(webhook?.retry_limit ?? 3));
-  const [secret, setSecret] = useState<SecretPlan>(
-    webhook?.secret_set ? { kind: "keep" } : webhook ? NO_SECRET : { kind: "set", text: "" },
-  );
+  const [secret, setSecret] = useState<SecretPlan>(webhook?.secret_set ? { kind: "keep" } : NO_SECRET);
   const fault = urlFault(url);
+  const lacksSecret = secret.kind === "set" && secret.text.trim() === "";
   const attemptsFault =
     /^\d{1,3}$/.test(attempts.trim()) && Number(attempts) >= 1 && Number(attempts) <= 100
       ? null
@@ -59,7 +58,9 @@ function WebhookForm({ webhook, close }: { webhook?: WebhookView; close: () => v
       close={close}
       submit={submit}
       label={webhook ? "Save" : "Make the webhook"}
-      disabled={fault !== null || attemptsFault !== null || (which === "some" && events.size === 0)}
+      disabled={
+        fault !== null || attemptsFault !== null || lacksSecret || (which === "some" && events.size === 0)
+      }
     >
       <TextField
         label="Address"

@@ -28,8 +28,8 @@ export function SecretField({
         ["none", "Remove it"],
       ]
     : [
-        ["set", "Sign deliveries"],
         ["none", "Do not sign"],
+        ["set", "Sign deliveries"],
       ];
   return (
     <fieldset className="min-w-0">
@@ -38,7 +38,7 @@ export function SecretField({
         label="Secret"
         value={plan.kind}
         options={options}
-        onChange={(kind) => onChange(kind === "set" ? { kind, text: "" } : { kind })}
+        onChange={(kind) => onChange(kind === "set" ? { kind, text: newSecret() } : { kind })}
       />
       {plan.kind === "set" ? (
         <div className="mt-2 flex items-start gap-1.5">
@@ -54,7 +54,7 @@ export function SecretField({
               placeholder="A long random text"
               hint={
                 plan.text.trim() === ""
-                  ? "Left empty, deliveries are not signed."
+                  ? "Type one, or have one generated."
                   : "Copy it now: the server never shows it again."
               }
             />

@@ -60,7 +60,7 @@ export default function WorkersPage() {
           />
           <Figure
             label="Queues served"
-            value={formatCount(new Set((data ?? []).flatMap((worker) => worker.queues)).size)}
+            value={formatCount(new Set(live.flatMap((worker) => worker.queues)).size)}
             note={queues && `of ${formatCount(queues.length)}`}
           />
         </Figures>
