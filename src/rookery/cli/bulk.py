@@ -110,7 +110,7 @@ def command(
 
     ACTION is retry, delete, cancel, move, requeue, change_priority, hold, approve or reject. `move` takes a queue
     as ARGUMENT (or --to), `change_priority` takes critical, high or normal (or --priority). Jobs in a state that the
-    action is not for are skipped.
+    action is not for are skipped; of what was done in the background, stderr lists them (the first 100) and why.
 
     Stdin may be what `rookery search` prints, as a table or as JSON, what jq makes of it, or ids, one a line.
 
