@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from rookery.client.records import Enqueued, EnqueuedMany, FetchedJob, Job, JobSummary
     from rookery.client.reports import (
         BatchStatus,
+        BulkFailure,
         BulkProgress,
         BulkResult,
         BulkStatus,
@@ -102,6 +103,7 @@ _PLACES: Final = {
     "records": ("Enqueued", "EnqueuedMany", "FetchedJob", "Job", "JobSummary"),
     "reports": (
         "BatchStatus",
+        "BulkFailure",
         "BulkProgress",
         "BulkResult",
         "BulkStatus",
@@ -126,6 +128,7 @@ __all__ = [
     "BatchStatus",
     "Beat",
     "BulkFailed",
+    "BulkFailure",
     "BulkProgress",
     "BulkResult",
     "BulkStatus",

@@ -13,7 +13,7 @@ from tests.conftest import Api, ServerProcess, wait_for
 
 VIEW = {
     *("id", "status", "action", "total", "processed", "affected", "errors", "error"),
-    *("created_at", "updated_at", "finished_at"),
+    *("created_at", "updated_at", "finished_at", "failures"),
 }
 EVENT = {"type", "task_id", "status", "total", "processed", "affected", "percent", "created_at_ns"}
 MANY = 10_001
@@ -314,7 +314,40 @@ def test_a_background_bulk_says_what_it_did(api: Api, queue: str) -> None:
     assert (done["id"], done["action"], done["status"], done["error"]) == (bulk_id, "cancel", "completed", None)
     assert (done["total"], done["processed"], done["affected"], done["errors"]) == (701, 701, 700, 0)
     assert moment(done["created_at"]) <= moment(done["updated_at"]) == moment(done["finished_at"])
+    assert done["failures"] == [{"job_id": "job_nowhere", "error": "not found"}]
     assert counts(api, queue)["cancelled"] == 700
+
+
+def test_a_background_bulk_names_the_jobs_that_it_could_not_change_and_why(api: Api, queue: str) -> None:
+    jobs = {state: job_in_state(api, f"{queue}-{state}", state) for state in ("completed", "pending", "held", "dead")}
+
+    bulk_id = begin(api, "cancel", job_ids=["job_nowhere", *jobs.values()], **{"async": True})
+
+    done = wait_until_done(api, bulk_id)
+    assert (done["processed"], done["affected"], done["errors"]) == (5, 1, 0)
+    assert done["failures"] == [
+        {"job_id": "job_nowhere", "error": "not found"},
+        *(
+            {"job_id": jobs[state], "error": f"cannot cancel it: it is {state}"}
+            for state in ("completed", "held", "dead")
+        ),
+    ]
+
+
+def test_a_background_bulk_names_the_first_hundred_and_counts_all(api: Api, queue: str) -> None:
+    unknown = [f"job_{number}" for number in range(620)]
+
+    done = wait_until_done(api, begin(api, "delete", job_ids=[*unknown, api.enqueue(queue)], **{"async": True}))
+
+    assert (done["processed"], done["affected"]) == (621, 1)
+    assert [failure["job_id"] for failure in done["failures"]] == unknown[:100]
+
+
+def test_what_is_not_changed_is_described_in_the_api(api: Api) -> None:
+    records = api.server.http.get("/openapi.json").json()["components"]["schemas"]
+
+    assert records["BulkView"]["properties"]["failures"]["items"] == {"$ref": "#/components/schemas/BulkFailure"}
+    assert records["BulkFailure"]["properties"].keys() == {"job_id", "error"}
 
 
 def test_a_background_bulk_by_filter_touches_all_that_were_there(api: Api, queue: str) -> None:

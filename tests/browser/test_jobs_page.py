@@ -595,7 +595,10 @@ def test_a_long_operation_is_cancelled_on_the_way(api: Api, queue: str, visit: C
     page = visit("/jobs", queue=queue)
     act_on_all(page, "Cancel")
     page.get_by_role("dialog").get_by_role("button", name="Cancel 20,000 jobs").click()
-    page.get_by_role("button", name="Cancel operation").click()
+    stop = page.get_by_role("button", name="Cancel operation")
+    stop.wait_for()
+    with api.server.frozen():
+        stop.click()
     expect(page.get_by_role("dialog")).to_contain_text("Cancelled. What was done so far stays done.")
     done = api.post("/jobs/search", {"queue": queue, "state": ["cancelled"]}).json()["total"]
     assert done < 20_000
@@ -614,6 +617,63 @@ def test_a_long_operation_tells_its_speed_and_the_time_it_still_needs(
     )
     expect(dialog).to_contain_text("Done: 20,000 jobs changed.")
     assert api.get(f"/queues/{queue}.v2").json()["pending"] == 20_000
+
+
+def hardly_retried(api: Api, queue: str, name: str, count: int) -> list[str]:
+    """So many jobs that can be retried, and before them 103 that a retry of all spares; the ids of these."""
+    spared = [f"{name}-{n}" for n in range(103)]
+    jobs = [{"id": id, "queue": queue, "state": "dead", "internal": {"by_result": True}} for id in spared]
+    assert api.post("/admin/restore", {"jobs": jobs}).json()["restored_jobs"] == 103
+    for start in range(0, count, 5000):
+        later = [{"queue": queue, "scheduled_at": "2099-01-01T00:00:00Z"}] * min(5000, count - start)
+        assert api.post("/enqueue/batch", {"jobs": later}).status_code == 201
+    return spared
+
+
+def test_jobs_that_a_long_operation_could_not_change_are_listed_in_the_end(
+    api: Api, queue: str, visit: Callable[..., Page]
+) -> None:
+    spared = hardly_retried(api, queue, "listed", 1000)
+    page = visit("/jobs", queue=queue)
+    act_on_all(page, "Retry")
+    page.get_by_role("dialog").get_by_role("button", name="Retry 1,103 jobs").click()
+    dialog = page.get_by_role("dialog", name="Bulk operation: Retry")
+    expect(dialog).to_contain_text("Done: 1,000 jobs changed.")
+    expect(dialog).not_to_contain_text("will be listed")
+    listed = dialog.get_by_role("region", name="Errors")
+    expect(listed).to_contain_text("Errors: 103")
+    expect(listed).to_contain_text("… and 3 more")
+    expect(listed.get_by_role("link")).to_have_text(spared[:100])
+    first = listed.get_by_role("listitem").first
+    expect(first).to_contain_text("it failed by its result: it is run again only by its id")
+    first.get_by_role("link").click()
+    page.wait_for_url(f"**/ui/jobs/{spared[0]}")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_a_long_operation_counts_its_errors_on_the_way_and_lists_them_also_if_it_was_left_alone(
+    api: Api, queue: str, visit: Callable[..., Page]
+) -> None:
+    hardly_retried(api, queue, "counted", 40_000)
+    page = visit("/jobs", queue=queue)
+    act_on_all(page, "Retry")
+    page.get_by_role("dialog").get_by_role("button", name="Retry 40,103 jobs").click()
+    dialog = page.get_by_role("dialog", name="Bulk operation: Retry")
+    dialog.get_by_text("Errors: 103 (will be listed when complete)").wait_for()
+    page.get_by_role("button", name="Go on in the background").click()
+    expect(page.get_by_text("Retry: 40,000 jobs changed, 103 errors.")).to_be_visible(timeout=60_000)
+    page.get_by_role("status").get_by_role("button", name="Show").click()
+    expect(dialog.get_by_role("region", name="Errors").get_by_role("listitem")).to_have_count(100)
+
+
+def test_a_long_operation_that_changed_all_lists_nothing(api: Api, queue: str, visit: Callable[..., Page]) -> None:
+    many(api, queue, 1001)
+    page = visit("/jobs", queue=queue)
+    act_on_all(page, "Cancel")
+    page.get_by_role("dialog").get_by_role("button", name="Cancel 1,001 jobs").click()
+    dialog = page.get_by_role("dialog", name="Bulk operation: Cancel")
+    expect(dialog).to_contain_text("Done: 1,001 jobs changed.")
+    expect(dialog).not_to_contain_text("Errors")
 
 
 @pytest.mark.complains("ERR_|status of 50|Failed to load resource: net")

@@ -151,10 +151,18 @@ def test_in_the_background_it_is_followed_to_its_end(ask: Run, do: Do, api: Api,
     run = ask("bulk", "hold", "--async", "--", *ids, "job_unknown")
     first, last = said(run).splitlines()
     assert started(first)[1] == 4
-    assert (last, run.stderr) == ("Affected: 3 of 4 jobs", "")
+    assert (last, run.stderr) == ("Affected: 3 of 4 jobs", "Not changed: 1\n  job_unknown: not found\n")
     answer = json.loads(said(do("bulk", "approve", "--async", "-o", "json", "--", *ids)))
     assert (answer["id"][:5], answer["status"], answer["affected"], answer["total"]) == ("bulk_", "completed", 3, 3)
     assert answer == api.get(f"/bulk/{answer['id']}").json()
+
+
+def test_as_json_what_could_not_be_changed_is_in_the_answer_only(do: Do, api: Api, queue: str) -> None:
+    held = job_in_state(api, queue, "held")
+
+    run = do("bulk", "hold", "--async", "-o", "json", "--", held)
+    assert json.loads(said(run))["failures"] == [{"job_id": held, "error": "cannot hold it: it is held"}]
+    assert run.stderr == ""
 
 
 @pytest.mark.parametrize("flag", ["--wait=false", "--no-wait"])
@@ -274,6 +282,19 @@ def test_a_failed_operation_is_an_error(do: Do, told: Callable[..., str]) -> Non
     assert run.stderr == "Error: the bulk operation failed after 2 jobs: cancelled\n"
     run = do("bulk", "delete", "--filter", "{}", "-o", "json", "--server", told(failed))
     assert (run.exit_code, json.loads(run.stdout)["status"]) == (1, "failed")
+
+
+@pytest.mark.parametrize(("status", "code"), [("completed", 0), ("failed", 1)])
+def test_what_could_not_be_changed_is_listed_on_stderr(
+    do: Do, told: Callable[..., str], status: str, code: int
+) -> None:
+    failures = [{"job_id": "job_1", "error": "it is dead"}, {"job_id": "job\x1b[2J", "error": "not\nfound"}]
+    record = {"status": status, "processed": 9, "affected": 4, "failures": failures}
+
+    run = do("bulk", "delete", "--filter", "{}", "--server", told(record))
+    assert run.exit_code == code
+    expected = "Not changed: 5\n  job_1: it is dead\n  job\\x1b[2J: not found\n  and 3 more\n"
+    assert run.stderr.removesuffix("Error: the bulk operation failed after 9 jobs: no reason was given\n") == expected
 
 
 def test_when_the_progress_breaks_off_the_records_are_asked_for(do: Do, told: Callable[..., str]) -> None:

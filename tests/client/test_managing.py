@@ -6,7 +6,17 @@ from typing import Any
 
 import pytest
 
-from rookery import BulkFailed, BulkProgress, InvalidRequest, JobFailed, NewJob, NotFound, Usage, WaitTimeout
+from rookery import (
+    BulkFailed,
+    BulkFailure,
+    BulkProgress,
+    InvalidRequest,
+    JobFailed,
+    NewJob,
+    NotFound,
+    Usage,
+    WaitTimeout,
+)
 from rookery.client import async_client
 from rookery.client import client as sync_client
 from tests.client.conftest import Connect
@@ -186,6 +196,17 @@ def test_nobody_has_to_wait_for_it(client: Any, queue: str) -> None:
         client.cancel_bulk(begun.operation_id)
     with pytest.raises(NotFound):
         client.bulk_status("bulk_none")
+
+
+def test_what_could_not_be_changed_is_named(client: Any, queue: str) -> None:
+    job = client.enqueue(queue)
+    client.hold(job)
+    begun = client.bulk("cancel", jobs=[job.job_id, "job_none"], wait=False)
+    wait_for(lambda: client.bulk_status(begun.operation_id).status == "completed")
+    assert client.bulk_status(begun.operation_id).failures == [
+        BulkFailure(job_id=job.job_id, error="cannot cancel it: it is held"),
+        BulkFailure(job_id="job_none", error="not found"),
+    ]
 
 
 @pytest.mark.parametrize("filter", [{}, {"queue": None}, {"state": "dead", "queue": None}])

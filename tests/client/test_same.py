@@ -245,6 +245,7 @@ def test_records_have_what_the_server_tells() -> None:
         (reports.LogPage, joblogs.LogPage, set()),
         (reports.Event, events.EventView, set()),
         (reports.BulkStatus, bulks.BulkView, set()),
+        (reports.BulkFailure, bulks.BulkFailure, set()),
         (reports.BulkProgress, bulk.BulkEvent, {"type", "created_at_ns"}),
         (reports.Minute, throughput.MinuteView, set()),
         (reports.Page, search.SearchAnswer, {"duration_ms"}),

@@ -107,6 +107,8 @@ def test_jobs_that_a_bug_shows_in_are_counted_as_errors_and_the_others_are_done(
         done = await until_done(node, bulk_id)
 
         assert (done.status, done.processed, done.affected, done.errors) == ("completed", len(ids), len(ids) - 5, 5)
+        assert {failure.job_id for failure in done.view().failures} == bad
+        assert {failure.error for failure in done.view().failures} == {"the server failed at it: its log says more"}
         assert counts(node) == (5, len(ids) - 5)
 
     run(body)

@@ -4,12 +4,13 @@ from typing import Any
 
 import pytest
 
-from rookery.engine.bulk import KEPT, MOST_LISTED
+from rookery.engine.bulk import ACTIONS, KEPT, MOST_FAILURES, MOST_LISTED
 from rookery.engine.ops import (
     CHUNK,
     AddBulkTargets,
     BulkDone,
     BulkStarted,
+    Delete,
     Done,
     Enqueue,
     NewJob,
@@ -42,6 +43,11 @@ def record(bench: Workbench, bulk_id: str) -> BulkRecord:
     found = read_bulk(bench.machine._db, bulk_id)
     assert found is not None
     return found
+
+
+def failures(bench: Workbench, bulk_id: str) -> dict[str, str]:
+    """The jobs that could not be changed, and why."""
+    return {failure.job_id: failure.error for failure in record(bench, bulk_id).view().failures}
 
 
 def targets(bench: Workbench, bulk_id: str, limit: int = CHUNK) -> Targets:
@@ -122,13 +128,89 @@ def test_a_chunk_is_done_once_however_often_it_is_proposed(bench: Workbench) -> 
 
 
 def test_errors_are_counted_beside_what_was_done(bench: Workbench) -> None:
-    bulk_id = begin_listed(bench, add_many(bench, 2))
+    ids = add_many(bench, 2)
+    bulk_id = begin_listed(bench, ids)
 
-    assert bench.do(RunBulk(bulk_id=bulk_id, next_position="0:1", errors=1)) == BulkDone(0, 0)
+    assert bench.do(RunBulk(bulk_id=bulk_id, next_position="0:1", failed_at=ids[:1])) == BulkDone(0, 0)
     run(bench, bulk_id)
 
     ended = record(bench, bulk_id)
     assert (ended.status, ended.processed, ended.affected, ended.errors) == ("completed", 2, 1, 1)
+    assert failures(bench, bulk_id) == {ids[0]: "the server failed at it: its log says more"}
+
+
+def test_more_jobs_than_a_chunk_has_cannot_have_failed(bench: Workbench) -> None:
+    bulk_id = begin(bench, total=1, wanted=JobFilter())
+
+    assert kind_of(bench.do(RunBulk(bulk_id=bulk_id, failed_at=["x"] * (CHUNK + 1)))) == Refusal.INVALID
+    assert (record(bench, bulk_id).processed, failures(bench, bulk_id)) == (0, {})
+
+
+def test_jobs_that_could_not_be_changed_are_named_with_the_reason(bench: Workbench) -> None:
+    theirs = bench.add("b::q")
+    ids = [bench.add_in("completed"), bench.add(), "job_nowhere", theirs, "\0", "x" * 129]
+    bulk_id = begin(bench, "cancel", len(ids), namespace="default")
+    bench.do(AddBulkTargets(bulk_id=bulk_id, job_ids=ids))
+
+    assert run(bench, bulk_id) == BulkDone(2, 4)
+    assert failures(bench, bulk_id) == {
+        ids[0]: "cannot cancel it: it is completed",
+        "job_nowhere": "not found",
+        "\0": "not found",
+        "x" * 128 + "…": "not found",
+    }
+
+
+def test_jobs_of_other_namespaces_are_named_like_those_that_are_not_there(bench: Workbench) -> None:
+    ids = [bench.add("b::q"), "job_nowhere"]
+    bulk_id = begin(bench, "cancel", len(ids), namespace="a")
+    bench.do(AddBulkTargets(bulk_id=bulk_id, job_ids=ids, namespace="a"))
+    run(bench, bulk_id)
+
+    assert failures(bench, bulk_id) == dict.fromkeys(ids, "not found")
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_the_reason_is_told_in_the_words_of_the_action(bench: Workbench, action: str) -> None:
+    job_id = bench.add_in("active" if action not in ("cancel", "hold") else "dead")
+    fields: dict[str, Any] = {"move": {"queue": "other"}, "change_priority": {"rank": 0}}.get(action, {})
+    bulk_id = begin(bench, action, 1, **fields)
+    bench.do(AddBulkTargets(bulk_id=bulk_id, job_ids=[job_id]))
+    run(bench, bulk_id)
+
+    state = "dead" if action in ("cancel", "hold") else "active"
+    verb = "change the priority of" if action == "change_priority" else action
+    expected = {} if action == "delete" else {job_id: f"cannot {verb} it: it is {state}"}
+    assert failures(bench, bulk_id) == expected
+
+
+def test_only_the_first_jobs_that_could_not_be_changed_are_named(bench: Workbench) -> None:
+    ids = [f"job_{number:04}" for number in range(CHUNK + 7)]
+    bulk_id = begin_listed(bench, ids)
+    for step in (MOST_FAILURES - 1, 3, CHUNK, CHUNK):
+        run(bench, bulk_id, step)
+
+    ended = record(bench, bulk_id)
+    assert (ended.status, ended.processed, ended.affected) == ("completed", len(ids), 0)
+    assert list(failures(bench, bulk_id)) == ids[:MOST_FAILURES]
+
+
+def test_of_a_record_that_changed_all_its_jobs_nothing_is_kept(bench: Workbench) -> None:
+    bulk_id = begin_listed(bench, add_many(bench, 3))
+    run(bench, bulk_id)
+
+    assert bench.rows("SELECT not_done FROM bulk") == [(None,)]
+    assert failures(bench, bulk_id) == {}
+
+
+def test_a_job_that_failed_by_its_result_is_named_if_a_filter_finds_it(bench: Workbench) -> None:
+    job_id, other = bench.add_in("dead"), bench.add_in("dead")
+    bench.machine._db.execute("UPDATE job SET by_result = 1 WHERE id = ?", (job_id,))
+    bulk_id = begin(bench, "retry", total=2, wanted=JobFilter(states=("dead",)))
+    run(bench, bulk_id)
+
+    assert failures(bench, bulk_id) == {job_id: "it failed by its result: it is run again only by its id"}
+    assert bench.state(other) == "pending"
 
 
 def test_a_record_without_jobs_completes_with_its_first_chunk(bench: Workbench) -> None:
@@ -192,14 +274,19 @@ def test_a_job_that_matches_again_is_not_touched_again(bench: Workbench) -> None
 
 
 def test_a_job_that_was_claimed_meanwhile_is_skipped(bench: Workbench) -> None:
-    ids = add_many(bench, 2)
-    bulk_id = begin(bench, "delete", total=2, wanted=JobFilter(states=("pending",)))
+    ids = add_many(bench, 3)
+    bulk_id = begin(bench, "delete", total=3, wanted=JobFilter(states=("pending",)))
     found = targets(bench, bulk_id)
     bench.take()
+    bench.do(Delete(job_id=ids[1]))
 
     op = RunBulk(bulk_id=bulk_id, next_position=found.position, job_ids=found.job_ids, is_last=True)
-    assert bench.do(op) == BulkDone(1, 1)
-    assert [bench.exists(job_id) for job_id in ids] == [True, False]
+    assert bench.do(op) == BulkDone(1, 2)
+    assert [bench.exists(job_id) for job_id in ids] == [True, False, False]
+    assert failures(bench, bulk_id) == {
+        ids[0]: "it has changed since it was found: it is active",
+        ids[1]: "not found",
+    }
 
 
 def test_a_stopped_record_does_no_more(bench: Workbench) -> None:

@@ -12,6 +12,7 @@ from rookery.cli.arguments import JOB_ID, QUEUE, is_terminal, json_text, read_st
 from rookery.cli.flags import SwitchCommand, client_flags
 from rookery.cli.progress import Progress
 from rookery.cli.remote import Refused, Remote, Unexpected, Unreachable
+from rookery.cli.tables import cell
 from rookery.cli.targets import read_ids
 
 ACTIONS: Final = ("retry", "delete", "cancel", "move", "requeue", "change_priority", "hold", "approve", "reject")
@@ -41,6 +42,13 @@ class Done(msgspec.Struct):
     duration_ms: float = 0
 
 
+class Failure(msgspec.Struct):
+    """A job that could not be changed."""
+
+    job_id: str
+    error: str
+
+
 class Record(msgspec.Struct):
     """How far it is."""
 
@@ -49,6 +57,7 @@ class Record(msgspec.Struct):
     processed: int
     affected: int
     error: str | None = None
+    failures: list[Failure] = []
 
     @property
     def has_ended(self) -> bool:
@@ -101,7 +110,7 @@ def command(
 
     ACTION is retry, delete, cancel, move, requeue, change_priority, hold, approve or reject. `move` takes a queue
     as ARGUMENT (or --to), `change_priority` takes critical, high or normal (or --priority). Jobs in a state that the
-    action is not for are skipped.
+    action is not for are skipped; of what was done in the background, stderr lists them (the first 100) and why.
 
     Stdin may be what `rookery search` prints, as a table or as JSON, what jq makes of it, or ids, one a line.
 
@@ -187,9 +196,23 @@ def _report_end(answer: msgspec.Raw, is_json: bool) -> None:
         click.echo(pretty(answer))
     elif record.status == "completed":
         click.echo(f"Affected: {record.affected} of {record.total} jobs")
+    if not is_json:
+        _list_failures(record)
     if record.status == "failed":
         reason = record.error or "no reason was given"
         raise click.ClickException(f"the bulk operation failed after {record.processed} jobs: {reason}")
+
+
+def _list_failures(record: Record) -> None:
+    """Which jobs could not be changed, and why; the server names the first of them."""
+    if not record.failures:
+        return
+    count = record.processed - record.affected
+    click.echo(f"Not changed: {count}", err=True)
+    for failure in record.failures:
+        click.echo(f"  {cell(failure.job_id)}: {cell(failure.error)}", err=True)
+    if count > len(record.failures):
+        click.echo(f"  and {count - len(record.failures)} more", err=True)
 
 
 def _follow(remote: Remote, begun: Begun) -> msgspec.Raw:

@@ -220,8 +220,18 @@ class Event(Record, frozen=True, kw_only=True):
         return _EPOCH + timedelta(microseconds=self.at_ns // 1000)
 
 
+class BulkFailure(Record, frozen=True, kw_only=True):
+    """A job that an action on many jobs could not change, and why."""
+
+    job_id: str
+    error: str
+
+
 class BulkStatus(Record, frozen=True, kw_only=True):
-    """How far an action on many jobs is: `queued`, `running`, `completed` or `failed`."""
+    """How far an action on many jobs is: `queued`, `running`, `completed` or `failed`.
+
+    `failures` are the first 100 jobs that could not be changed; in all they are `processed` minus `affected`.
+    """
 
     id: str
     status: str
@@ -234,6 +244,7 @@ class BulkStatus(Record, frozen=True, kw_only=True):
     created_at: datetime
     updated_at: datetime
     finished_at: datetime | None = None
+    failures: list[BulkFailure] = []
 
 
 class BulkProgress(Record, frozen=True, kw_only=True, rename={"operation_id": "task_id"}):

@@ -1,5 +1,6 @@
 """One action on many jobs: a chunk at once, or a record that is worked off chunk by chunk and survives in between."""
 
+from itertools import islice
 from typing import Final
 
 import apsw
@@ -50,7 +51,11 @@ MOST_LISTED: Final = 20 * CHUNK
 """How many jobs one operation lists at the most."""
 KEPT: Final = 24 * 3_600_000
 """Milliseconds for which a finished record is kept."""
+MOST_FAILURES: Final = 100
+"""How many of the jobs that could not be changed a record names."""
 _MOST_LISTS_FORGOTTEN: Final = 50
+_LONGEST_ID: Final = 128
+"""No job has a longer one, but a caller may name one."""
 
 
 class Record(msgspec.Struct):
@@ -65,6 +70,7 @@ class Record(msgspec.Struct):
     status: str
     total: int
     listed: int
+    not_done: str | None
     finished_at: int | None
 
 
@@ -87,7 +93,8 @@ def do(ledger: Ledger, op: Bulk) -> BulkDone | Refusal:
     fault = fault_of(op) or _fault_of_count(op.job_ids, CHUNK)
     if fault is not None:
         return fault
-    return _act_on_all(ledger, _deed(op.action, op.queue, op.rank, op.namespace), op.job_ids, op.wanted)
+    done, _ = _act_on_all(ledger, _deed(op.action, op.queue, op.rank, op.namespace), op.job_ids, op.wanted)
+    return done
 
 
 def start(ledger: Ledger, op: StartBulk) -> BulkStarted | Refusal:
@@ -137,7 +144,7 @@ def run(ledger: Ledger, op: RunBulk) -> BulkDone | Refusal:
     record = _open_record(ledger, op.bulk_id, op.namespace, "run")
     if isinstance(record, Refusal):
         return record
-    fault = _fault_of_count(op.job_ids, CHUNK)
+    fault = _fault_of_count([*op.job_ids, *op.failed_at], CHUNK)
     if fault is not None:
         return fault
     if record.position != op.position:
@@ -146,17 +153,19 @@ def run(ledger: Ledger, op: RunBulk) -> BulkDone | Refusal:
         return Refusal.invalid(f"not all jobs of bulk operation {op.bulk_id} are listed")
     deed = _deed(record.action, record.queue, record.rank, record.namespace)
     wanted = None if record.filter is None else msgspec.json.decode(record.filter, type=JobFilter)
-    done = _act_on_all(ledger, deed, op.job_ids, wanted)
+    done, left = _act_on_all(ledger, deed, op.job_ids, wanted)
+    left.update(dict.fromkeys(op.failed_at, "the server failed at it: its log says more"))
     ledger.execute(
         """
         UPDATE bulk
-           SET position = ?, processed = processed + ?, affected = affected + ?, errors = errors + ?, status = ?,
-               updated_at = ?, finished_at = ?
+           SET position = ?, processed = processed + ?, affected = affected + ?, errors = errors + ?,
+               not_done = ?, status = ?, updated_at = ?, finished_at = ?
          WHERE id = ?
         """,
         (
-            *(op.next_position, done.affected + done.skipped + op.errors, done.affected, op.errors),
-            *("completed" if op.is_last else "running", ledger.now, ledger.now if op.is_last else None, op.bulk_id),
+            *(op.next_position, done.affected + done.skipped + len(op.failed_at), done.affected, len(op.failed_at)),
+            *(_failures(ledger, record, left), "completed" if op.is_last else "running"),
+            *(ledger.now, ledger.now if op.is_last else None, op.bulk_id),
         ),
     )
     if record.filter is None:
@@ -208,19 +217,48 @@ def _deed(action: str, queue: str | None, rank: int | None, namespace: str) -> J
     return ACTIONS[action](job_id="", namespace=namespace)
 
 
-def _act_on_all(ledger: Ledger, deed: JobOperation, job_ids: list[str], wanted: JobFilter | None) -> BulkDone:
-    """A job that failed by its result is run again only if it is named: that is its result, and not a mishap."""
+def _act_on_all(
+    ledger: Ledger, deed: JobOperation, job_ids: list[str], wanted: JobFilter | None
+) -> tuple[BulkDone, dict[str, str | None]]:
+    """What came of it, and why each job that is left was not changed; None: it is not there as it was looked for.
+
+    A job that failed by its result is run again only if it is named: that is its result, and not a mishap.
+    """
     ids = tuple(dict.fromkeys(job_ids))
     found = _find_jobs(ledger, ids, wanted or JobFilter())
     spares_results = wanted is not None and isinstance(deed, Retry | Requeue)
-    affected = 0
+    left: dict[str, str | None] = {}
     for job_id in ids:
         job = found.get(job_id)
-        if job is None or (job.by_result and spares_results):
-            continue
-        if ledger.sees(deed.namespace, job.queue):
-            affected += isinstance(manage.act(ledger, job, deed), Done)
-    return BulkDone(affected, len(ids) - affected)
+        if job is None or not ledger.sees(deed.namespace, job.queue):
+            left[job_id] = None
+        elif job.by_result and spares_results:
+            left[job_id] = "it failed by its result: it is run again only by its id"
+        else:
+            done = manage.act(ledger, job, deed)
+            if isinstance(done, Refusal):
+                left[job_id] = done.message.replace(f"job {job_id}", "it")
+    return BulkDone(len(ids) - len(left), len(left)), left
+
+
+def _failures(ledger: Ledger, record: Record, left: dict[str, str | None]) -> str | None:
+    """What a record names of the jobs that could not be changed, these too while there is room."""
+    if not left:
+        return record.not_done
+    listed: list[list[str]] = msgspec.json.decode(record.not_done or "[]")
+    more = dict(islice(left.items(), MOST_FAILURES - len(listed)))
+    others = _find_jobs(ledger, tuple([job_id for job_id, reason in more.items() if reason is None]), JobFilter())
+    for job_id, reason in more.items():
+        shown = job_id if len(job_id) <= _LONGEST_ID else f"{job_id[:_LONGEST_ID]}…"
+        listed.append([shown, reason or _why_gone(ledger, record, others.get(job_id))])
+    return json_text(listed)
+
+
+def _why_gone(ledger: Ledger, record: Record, job: Job | None) -> str:
+    """Why a job is not there as it was looked for."""
+    if job is None or not ledger.sees(record.namespace, job.queue):
+        return "not found"
+    return f"it has changed since it was found: it is {job.state}"
 
 
 def _find_jobs(ledger: Ledger, ids: tuple[str, ...], wanted: JobFilter) -> dict[str, Job]:

@@ -48,7 +48,8 @@ def act(ledger: Ledger, job: Job, op: JobOperation) -> Done | Refusal:
     """Do it to this job, unless its state forbids that."""
     allowed, rule = RULES[type(op)]
     if job.state not in allowed:
-        return Refusal.wrong_state(job.id, job.state, type(op).__name__.lower())
+        verb = "change the priority of" if isinstance(op, ChangePriority) else type(op).__name__.lower()
+        return Refusal.wrong_state(job.id, job.state, verb)
     return Done(rule(ledger, job, op))
 
 

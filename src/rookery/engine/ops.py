@@ -475,13 +475,16 @@ class AddBulkTargets(Operation, frozen=True):
 
 
 class RunBulk(Operation, frozen=True):
-    """Do a record's action to its next chunk, if the record still stands at `position`."""
+    """Do a record's action to its next chunk, if the record still stands at `position`.
+
+    `failed_at` are jobs that a bug showed in: they are left alone, counted and named.
+    """
 
     bulk_id: str
     position: str | None = None
     next_position: str | None = None
     job_ids: list[str] = []
-    errors: int = 0
+    failed_at: list[str] = []
     is_last: bool = False
 
 

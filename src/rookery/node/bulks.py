@@ -195,7 +195,7 @@ class Bulks:
             if len(targets.job_ids) > 1:
                 self._chunk = len(targets.job_ids) // 2
                 return
-            await self._batcher.apply(msgspec.structs.replace(op, job_ids=[], errors=len(targets.job_ids)))
+            await self._batcher.apply(msgspec.structs.replace(op, job_ids=[], failed_at=targets.job_ids))
         else:
             self._chunk = min(2 * self._chunk, CHUNK)
 

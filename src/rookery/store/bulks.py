@@ -1,6 +1,6 @@
 """Records of actions on many jobs: how far they are, and which jobs are next. Nothing here writes."""
 
-from typing import Final
+from typing import Annotated, Final
 
 import apsw
 import msgspec
@@ -9,6 +9,13 @@ from rookery.model.instants import format_instant
 from rookery.model.names import DEFAULT_NAMESPACE, may_see
 from rookery.store.filters import JobFilter
 from rookery.store.search import find_ids
+
+
+class BulkFailure(msgspec.Struct):
+    """A job that a bulk operation could not change."""
+
+    job_id: str
+    error: Annotated[str, msgspec.Meta(description="Why, in words for people")]
 
 
 class BulkView(msgspec.Struct):
@@ -25,6 +32,10 @@ class BulkView(msgspec.Struct):
     created_at: str
     updated_at: str
     finished_at: str | None
+    failures: Annotated[
+        list[BulkFailure],
+        msgspec.Meta(description="The first 100 jobs that could not be changed: of all, `processed` minus `affected`"),
+    ]
 
 
 class BulkRecord(msgspec.Struct):
@@ -43,6 +54,7 @@ class BulkRecord(msgspec.Struct):
     affected: int
     errors: int
     error: str | None
+    not_done: str | None
     created_at: int
     updated_at: int
     finished_at: int | None
@@ -66,6 +78,7 @@ class BulkRecord(msgspec.Struct):
             format_instant(self.created_at),
             format_instant(self.updated_at),
             None if self.finished_at is None else format_instant(self.finished_at),
+            [BulkFailure(*one) for one in msgspec.json.decode(self.not_done or "[]")],
         )
 
 

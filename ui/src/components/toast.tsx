@@ -30,7 +30,7 @@ function drop(id: number): void {
 
 export const toast = {
   good: (text: string, action?: Toast["action"]) => show("good", text, action),
-  bad: (text: string) => show("bad", text),
+  bad: (text: string, action?: Toast["action"]) => show("bad", text, action),
 };
 
 /** Do something at once; say that it is done, or what went wrong. */

@@ -14,6 +14,7 @@ import { queries, refresh } from "@/lib/queries";
 import type { BulkView } from "@/lib/records";
 import { createStore } from "@/lib/store";
 import { formatDuration, instant } from "@/lib/time";
+import { BulkFailures } from "./bulk-failures";
 
 /** An operation that goes on while one does something else. */
 export interface Running {
@@ -78,7 +79,7 @@ function BulkProgress({ id, title, close }: { id: string; title: string; close: 
       }
     >
       {data ? (
-        <Told bulk={data} />
+        <Told bulk={data} close={close} />
       ) : error ? (
         <ErrorState what="The progress" error={error} />
       ) : (
@@ -88,7 +89,7 @@ function BulkProgress({ id, title, close }: { id: string; title: string; close: 
   );
 }
 
-function Told({ bulk }: { bulk: BulkView }) {
+function Told({ bulk, close }: { bulk: BulkView; close: () => void }) {
   const now = useNow(500);
   const begun = instant(bulk.created_at);
   const until =
@@ -115,7 +116,6 @@ function Told({ bulk }: { bulk: BulkView }) {
         />
         <Part label="Rate" value={`${formatCount(Math.round(rate))}/s`} />
       </dl>
-      {bulk.errors > 0 && <Note tone="warn">{plural(bulk.errors, "job")} could not be changed.</Note>}
       {bulk.status === "failed" && (
         <Note tone="danger">
           {bulk.error === "cancelled"
@@ -124,6 +124,7 @@ function Told({ bulk }: { bulk: BulkView }) {
         </Note>
       )}
       {bulk.status === "completed" && <Note>Done: {plural(bulk.affected, "job")} changed.</Note>}
+      <BulkFailures bulk={bulk} close={close} />
     </div>
   );
 }

@@ -21,9 +21,13 @@ function RunningBulk({ id, title }: Running) {
   const isOver = data?.finished_at != null || (error instanceof ApiError && !error.isPassing);
   useEffect(() => {
     if (!isOver) return;
-    const done = data ? `${title}: ${plural(data.affected, "job")} changed` : title;
+    const errors = data ? data.processed - data.affected : 0;
+    const but = errors > 0 ? `, ${plural(errors, "error")}` : "";
+    const done = data ? `${title}: ${plural(data.affected, "job")} changed${but}` : title;
+    const show = errors > 0 ? { label: "Show", run: () => openBulkProgress(id, title) } : undefined;
     if (error) toast.bad(`${done}, then: ${messageOf(error)}`);
-    else if (data?.status === "failed") toast.bad(`${done}, then ${data.error ?? "it failed"}.`);
+    else if (data?.status === "failed") toast.bad(`${done}, then ${data.error ?? "it failed"}.`, show);
+    else if (show) toast.bad(`${done}.`, show);
     else toast.good(`${done}.`);
     forgetRunning(id);
     void refresh();

@@ -224,6 +224,13 @@ export interface BulkBegun {
   progress_url: string;
 }
 
+/** A job that a bulk operation could not change. */
+export interface BulkFailure {
+  job_id: string;
+  /** Why, in words for people */
+  error: string;
+}
+
 /** A filter of `/jobs/search`. A field that it does not have is refused: without it, too many jobs would match. */
 export interface BulkFilter {
   /** Jobs of this queue */
@@ -334,6 +341,8 @@ export interface BulkView {
   created_at: string;
   updated_at: string;
   finished_at: string | null;
+  /** The first 100 jobs that could not be changed: of all, `processed` minus `affected` */
+  failures: BulkFailure[];
 }
 
 /** What changed up to the event `seq`; `is_partial`: there was more than is named. */

@@ -2,7 +2,6 @@
 
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { shortId } from "@/jobs/payload";
 import { readChain } from "@/lib/chains";
 import { writeTag } from "@/lib/filters";
 import { numberOf } from "@/lib/happenings";
@@ -97,14 +96,6 @@ export function Dependencies({ ids }: { ids: string[] }) {
         </span>
       )}
     </Fact>
-  );
-}
-
-export function JobLink({ id }: { id: string }) {
-  return (
-    <Link to="/jobs/$id" params={{ id }} title={id} className="link break-all font-mono text-xs">
-      {shortId(id)}
-    </Link>
   );
 }
 

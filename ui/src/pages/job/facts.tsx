@@ -5,12 +5,13 @@ import { CopyButton } from "@/components/copy";
 import { Card } from "@/components/layout";
 import { StatePill } from "@/components/states";
 import { AbsoluteTime, RelativeTime, useNow } from "@/components/time";
+import { JobLink } from "@/jobs/job-link";
 import type { Happening } from "@/lib/happenings";
 import { formatCount, plural } from "@/lib/numbers";
 import type { JobView } from "@/lib/records";
 import { formatDuration, instant } from "@/lib/time";
 import { queueTime, type Span } from "@/lib/timeline";
-import { Agent, BatchFact, ChainFact, Dependencies, JobLink, Tags } from "./belongings";
+import { Agent, BatchFact, ChainFact, Dependencies, Tags } from "./belongings";
 import { Fact } from "./fact";
 import { useSpans } from "./use-spans";
 
