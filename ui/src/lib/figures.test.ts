@@ -101,13 +101,14 @@ describe("a queue's problems", () => {
       weight: 1,
       reasons: ["paused with 3 waiting"],
       isStuck: false,
+      isFailing: false,
       isLate: false,
     });
   });
   it("put the worst first", () => {
     const row = (name: string, weight: number, pending = 0) => ({
       queue: queue({ name, pending }),
-      problem: { weight, reasons: [], isStuck: false, isLate: false },
+      problem: { weight, reasons: [], isStuck: false, isFailing: false, isLate: false },
     });
     const names = worstFirst([row("b", 0), row("a", 0), row("busy", 0, 9), row("bad", 3)]).map(
       (one) => one.queue.name,

@@ -1,0 +1,1 @@
+import{a as e,i as t}from"./params-BHcrnj6O.js";import{D as n,k as r}from"./numbers-DVhQUnm1.js";var i=r(n(),1);function a(){let n=e({strict:!1}),r=t();return[n,(0,i.useCallback)((e,t={})=>{r({to:`.`,search:(n=>({...t.clear?{}:n,...e})),replace:!t.push,resetScroll:!1})},[r])]}export{a as t};

@@ -1,1 +1,0 @@
-import{a as e,i as t}from"./params-C2rADPUU.js";import{E as n,O as r}from"./numbers-DqvZMr9y.js";var i=r(n(),1);function a(){let n=e({strict:!1}),r=t();return[n,(0,i.useCallback)((e,t={})=>{r({to:`.`,search:(n=>({...t.clear?{}:n,...e})),replace:!t.push,resetScroll:!1})},[r])]}export{a as t};
