@@ -7,6 +7,7 @@ INSTALLED := $(VENV)/.installed
 .PHONY: test check format bench bench-peers docs ui ui-check ui-pictures run clean
 
 test: $(INSTALLED) ui/node_modules/.installed
+	command -v chromium-headless-shell || apt-get install --yes --quiet chromium-headless-shell || \
 	command -v chromium || command -v chromium-browser || command -v google-chrome || apt-get install --yes --quiet chromium
 	$(BIN)/pytest -n $$(nproc) --dist loadfile tests/chaos tests/worker
 	$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder --ignore tests/chaos --ignore tests/worker

@@ -193,7 +193,7 @@ def test_a_dialog_keeps_the_focus_and_gives_it_back(look: Callable[..., Page]) -
     expect(opener).to_be_focused()
 
 
-@pytest.mark.complains("ERR_|status of 50|Failed to load resource: net")
+@pytest.mark.complains("ERR_|status of 50|Failed to load resource: net|dynamically imported")
 def test_a_page_outlives_its_server(
     start_server: Callable[..., ServerProcess], open_window: Callable[..., Page]
 ) -> None:
@@ -221,7 +221,9 @@ def test_a_page_outlives_its_server(
     expect(rows).to_have_count(3)
 
 
-@pytest.mark.complains("ERR_|Failed to load resource: net|Failed to fetch dynamically|cannot be reached")
+@pytest.mark.complains(
+    "ERR_|Failed to load resource: net|dynamically imported|Failed to fetch dynamically|cannot be reached"
+)
 def test_a_page_that_was_never_opened_comes_when_the_server_is_back(
     start_server: Callable[..., ServerProcess], open_window: Callable[..., Page]
 ) -> None:

@@ -676,7 +676,7 @@ def test_a_long_operation_that_changed_all_lists_nothing(api: Api, queue: str, v
     expect(dialog).not_to_contain_text("Errors")
 
 
-@pytest.mark.complains("ERR_|status of 50|Failed to load resource: net")
+@pytest.mark.complains("ERR_|status of 50|Failed to load resource: net|dynamically imported")
 def test_an_operation_outlives_its_server_and_is_still_in_sight(
     start_server: Callable[..., ServerProcess], page: Page
 ) -> None:

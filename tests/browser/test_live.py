@@ -101,7 +101,7 @@ def test_a_server_that_falls_silent_is_told_from_one_with_nothing_to_say(
     expect(pending(page)).to_have_text("pending2")
 
 
-@pytest.mark.complains("ERR_|Failed to load resource: net")
+@pytest.mark.complains("ERR_|Failed to load resource: net|dynamically imported")
 def test_what_is_shown_does_not_get_newer_by_trying_in_vain(
     start_server: Callable[..., ServerProcess], page: Page
 ) -> None:
@@ -124,7 +124,9 @@ def test_what_is_shown_does_not_get_newer_by_trying_in_vain(
 def test_a_log_goes_on_after_the_server_was_started_again(
     start_server: Callable[..., ServerProcess], open_window: Callable[..., Page], request: pytest.FixtureRequest
 ) -> None:
-    request.node.add_marker(pytest.mark.complains("ERR_|status of 50|Failed to load resource: net"))
+    request.node.add_marker(
+        pytest.mark.complains("ERR_|status of 50|Failed to load resource: net|dynamically imported")
+    )
     server = start_server("--rate-limit-enabled=false")
     api = Api(server)
     job_id = api.enqueue("mails")
@@ -207,7 +209,7 @@ def test_a_cookie_with_the_key_opens_pages_and_streams(guarded: Api, page: Page,
         assert page.evaluate(LISTEN, f"{guarded.server.url}/api/v1/{stream}") == "open"
 
 
-@pytest.mark.complains("status of 401|ERR_|Failed to load resource: net")
+@pytest.mark.complains("status of 401|ERR_|Failed to load resource: net|dynamically imported")
 def test_a_key_that_is_taken_back_is_asked_for_again(guarded: Api, page: Page) -> None:
     guarded.enqueue("mails")
     page.goto(f"{guarded.server.url}/ui/queues/mails")

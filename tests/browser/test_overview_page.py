@@ -104,8 +104,9 @@ def test_a_queue_tells_its_depth_age_pace_errors_and_when_it_will_be_empty(
     for _ in range(3):
         api.enqueue("mails")
     page = visit()
-    table = page.get_by_role("table", name="Queues")
-    titles = table.get_by_role("columnheader").all_inner_texts()
+    titled = page.get_by_role("table", name="Queues").get_by_role("columnheader")
+    expect(titled.filter(has_text="Pending")).to_be_visible()
+    titles = titled.all_inner_texts()
 
     def cell(title: str) -> Locator:
         return queue_row(page, "mails").get_by_role("cell").nth(titles.index(title)).locator("> div")
