@@ -146,7 +146,6 @@ class Batcher:
             self.is_committing = False
         for entry, result in zip(entries, results, strict=True):
             _unharmed(entry[1], result)
-        await asyncio.sleep(0)  # the answers are on their way before anything else is done
         _unharmed(self._after_commit)
 
     async def _append(self, ops: list[AnyOperation]) -> list[Any]:
