@@ -87,7 +87,10 @@ function queueColumns(words: string): Column<QueueRow>[] {
           <Link
             to="/queues/$name"
             params={{ name: queue.name }}
-            className="max-w-full shrink-0 truncate rounded font-medium text-ink hover:text-accent sm:max-w-3/4"
+            className={cx(
+              "max-w-full truncate rounded font-medium text-ink hover:text-accent",
+              problem.isStuck && "shrink-0 sm:max-w-3/4",
+            )}
             title={queue.name}
           >
             {queue.name}
